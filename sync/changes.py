@@ -70,24 +70,21 @@ def readiness(before: str, service: CachedInferenceService) -> tuple[str, Occurr
 
 def templates_changed(before: Object, service: CachedInferenceService) -> Iterator[Occurrence]:
     """Yield what to record about templates that are no longer current, and were in the status `before`."""
-    known = {_version(one) for one in _outdated(before)}
+    known = set(_outdated(before))
     later = FOLLOWED if service.value and service.value.follows else KEPT
-    for one in _outdated(service.status):
-        if (version := _version(one)) not in known:
+    for version in _outdated(service.status):
+        if version not in known:
             namespace, name, generation = version
             template = f"InferenceTemplate {namespace}/{name}"
             message = f"{template} is no longer as it was read (generation {generation}): {later}"
             yield _occurrence(service.subject, "TemplateChanged", message, about=template)
 
 
-def _outdated(status: Object) -> Iterator[Object]:
-    return (
-        one for one in map(mapping, listed(status.get("appliedTemplates"))) if one.get("current") is False
-    )
-
-
-def _version(one: Object) -> tuple[str, str, str]:
-    return str(one.get("namespace")), str(one.get("name")), str(one.get("generation"))
+def _outdated(status: Object) -> Iterator[tuple[str, ...]]:
+    """Yield namespace, name and generation of the templates that a status calls no longer current."""
+    for one in map(mapping, listed(status.get("appliedTemplates"))):
+        if one.get("current") is False:
+            yield tuple(str(one.get(key)) for key in ("namespace", "name", "generation"))
 
 
 def _reason(one: Change) -> str:

@@ -87,7 +87,9 @@ def _with_gate(
     opened = _opened(situation, members)
     if opened is None and missing(members):
         return Desired(findings=(*findings, *waiting(members)))
-    roles = opened or declared_roles(members) or _roles_of_fitting(situation)
+    fitting = [one for one in members if one.name not in situation.conflicting]
+    there = frozenset([one.role_name for one in fitting if one.component_type != ENCODER])
+    roles = opened or declared_roles(members) or there
     required = _required(situation, members, roles)
     queue = agreed(one.queue for one in members if one.queue) or settings.queue
     pod_group = _pod_group(situation, members, required, roles, queue)
@@ -152,11 +154,6 @@ def _foreign(situation: Situation) -> bool:
     if stored is None or stored.service == situation.key[1]:
         return False
     return not stored.service or not _belongs(stored, situation.members)
-
-
-def _roles_of_fitting(situation: Situation) -> frozenset[str]:
-    fitting = (one for one in situation.live if one.name not in situation.conflicting)
-    return frozenset(one.role_name for one in fitting if one.component_type != ENCODER)
 
 
 # --- the gang ---------------------------------------------------------------------------------------
