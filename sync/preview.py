@@ -4,7 +4,6 @@ There is no API server, so there are no uids and no status. The LeaderWorkerSets
 left out: they go through admission, and are passed in as members.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -73,13 +72,9 @@ def preview(
 
 def _rows(members: Iterable[Member]) -> Iterator[CachedObject[LeaderWorkerSetProjection]]:
     """Yield the rows of members, which their services find; two roles of one name are two, as in a file."""
-    names = Counter[ServiceKey]()
     for one in members:
-        number = names[one.namespace, one.name]
-        names[one.namespace, one.name] += 1
-        name = f"{one.name}/{number}" if number else one.name
         projection = LeaderWorkerSetProjection(one)
-        yield CachedObject(one.namespace, name, one.uid, one.service, projection=projection)
+        yield CachedObject(one.namespace, one.name, one.uid, one.service, projection=projection)
 
 
 def _configuration(
