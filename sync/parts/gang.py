@@ -48,16 +48,14 @@ def gang(situation: Situation, settings: Settings, refusals: Iterable[Refusal] =
 
     Where Volcano cannot schedule a gang, as a refusal may say, there must never be a PodGroup.
     """
-    of_kind = (one for one in refusals if one.kind == KIND)
-    ours = [one for one in of_kind if one.code == TOO_OLD or one.name in {"", situation.pod_group}]
-    if not ours:
-        return _gang(situation, settings)
-    if too_old := next((one.message for one in ours if one.code == TOO_OLD), ""):
-        situation = replace(situation, volcano=too_old)
-    others = [one for one in ours if one.code != TOO_OLD]
-    desired = _gang(situation, settings)
-    refused = (refusal_finding(one.subject, "schedulerName", why) for why in others for one in situation.live)
-    return replace(desired, findings=(*desired.findings, *refused))
+    named = {"", situation.pod_group}
+    ours = [one for one in refusals if one.kind == KIND and (one.code == TOO_OLD or one.name in named)]
+    for one in ours:
+        if one.code == TOO_OLD:
+            situation = replace(situation, volcano=one.message)
+    desired, others = _gang(situation, settings), [one for one in ours if one.code != TOO_OLD]
+    refused = [refusal_finding(one.subject, "schedulerName", why) for why in others for one in situation.live]
+    return replace(desired, findings=(*desired.findings, *refused)) if refused else desired
 
 
 def _gang(situation: Situation, settings: Settings) -> Desired:
@@ -87,9 +85,10 @@ def _with_gate(
     opened = _opened(situation, members)
     if opened is None and missing(members):
         return Desired(findings=(*findings, *waiting(members)))
-    fitting = [one for one in members if one.name not in situation.conflicting]
-    there = frozenset([one.role_name for one in fitting if one.component_type != ENCODER])
-    roles = opened or declared_roles(members) or there
+    roles = opened or declared_roles(members)
+    if not roles:
+        fitting = [one for one in members if one.name not in situation.conflicting]
+        roles = frozenset([one.role_name for one in fitting if one.component_type != ENCODER])
     required = _required(situation, members, roles)
     queue = agreed(one.queue for one in members if one.queue) or settings.queue
     pod_group = _pod_group(situation, members, required, roles, queue)
