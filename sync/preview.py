@@ -4,7 +4,7 @@ There is no API server, so there are no uids and no status. The LeaderWorkerSets
 left out: they go through admission, and are passed in as members.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,9 +45,13 @@ def preview(
         )
         for one in inferenceservices
     }
+    sets = (
+        CachedObject(one.namespace, one.name, one.uid, one.service, projection=LeaderWorkerSetProjection(one))
+        for one in members
+    )
     kinds: tuple[Cache[Any], ...] = (
         holding(INFERENCE_SERVICE, requests.values()),
-        holding(LWS, _rows(members)),
+        holding(LWS, sets),
         holding(AUTOSCALER),
         holding(POD_GROUP),
         holding(POD),
@@ -68,13 +72,6 @@ def preview(
     )
     desired = combined(desired_state(snapshot, settings) for snapshot in snapshots)
     return replace(desired, objects=tuple(obj for obj in desired.objects if obj["kind"] != LWS.kind))
-
-
-def _rows(members: Iterable[Member]) -> Iterator[CachedObject[LeaderWorkerSetProjection]]:
-    """Yield the rows of members, which their services find; two roles of one name are two, as in a file."""
-    for one in members:
-        projection = LeaderWorkerSetProjection(one)
-        yield CachedObject(one.namespace, one.name, one.uid, one.service, projection=projection)
 
 
 def _configuration(
