@@ -167,12 +167,6 @@ def test_an_ingress_leads_to_the_service_where_its_author_names_no_other(asked: 
     assert ingress(**asked) == made
 
 
-def test_its_port_is_one_of_the_service() -> None:
-    ports = rendered(member("w"), service=ISVC)["spec"]["ports"]
-
-    assert BACKEND["service"]["port"]["name"] in {one["name"] for one in ports}  # type: ignore[index] # a literal
-
-
 @pytest.mark.parametrize(
     ("settings", "code"),
     [

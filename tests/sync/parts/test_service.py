@@ -239,12 +239,6 @@ def test_a_revision_whose_members_disagree_holds_its_own_pod_group_only() -> Non
     assert "PodGroup" not in desired.held
 
 
-def test_findings_about_routes_are_kept_apart() -> None:
-    desired = desired_state(snapshot(routed(), MEMBERS), SETTINGS)
-
-    assert ([one.error.code for one in desired.of_routes], desired.findings) == (["FI807"], ())
-
-
 def test_a_service_of_too_many_members_is_left_as_it_is_with_one_finding() -> None:
     members = tuple(decode(f"d{at}", role_name=f"d{at}") for at in range(MOST + 1))
 

@@ -10,7 +10,6 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.read import InferenceServiceIntent
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, POD, POD_GROUP, POOL, Kind
 from sync.observed.inferenceservice import cached_inferenceservice
-from sync.observed.routes import Deployment
 from sync.parts.desired import Desired
 from sync.snapshot import Situation, Snapshot
 from sync.status import report
@@ -109,12 +108,6 @@ def test_an_object_is_found_by_its_name(kind: Kind[Any], name: str, field: str) 
     found = (of_routes((kind, part(name))), of_routes((kind, part("other"))))
 
     assert [getattr(routes, field) is None for routes in found] == [False, True]
-
-
-def test_an_endpoint_picker_is_reported_by_its_deployment() -> None:
-    found = of_routes((DEPLOYMENT, part("r1-epp", status={"availableReplicas": 1})))
-
-    assert found.picker == Deployment(available=True, current=True)
 
 
 def test_the_gateways_of_the_route_are_reported() -> None:
