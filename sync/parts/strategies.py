@@ -11,7 +11,7 @@ Rules of this file:
 from functools import lru_cache
 from typing import Final
 
-from catalog.pickers.generations import CONFIG_KIND, PICKERS, Disaggregation, Picker
+from catalog.pickers.generations import CONFIG_KIND, PICKERS, Picker
 from catalog.pickers.plugins import CACHE_SCORER, LORA_SCORER, MAX_SCORE, PREFIX_SCORER, QUEUE_SCORER
 from intent import Object, yaml
 from intent.annotations import DISAGGREGATION, STRATEGIES
@@ -50,15 +50,25 @@ def preset(picker: Picker, strategy: str, *, adapters: bool = False) -> Object |
 
     `adapters`: whether engines serve LoRA adapters, which every strategy then takes into account.
     """
-    weights = _with_adapters(WEIGHTS[strategy]) if adapters else WEIGHTS[strategy]
-    if strategy != DISAGGREGATION:
-        return _single(picker, weights)
-    return _disaggregated(picker, picker.disaggregation, weights) if picker.disaggregation else None
-
-
-def _with_adapters(weights: Weights) -> Weights:
-    """Return the weights with that of adapters, unless the strategy has its own."""
-    return weights if LORA_SCORER in dict(weights) else ((LORA_SCORER, OF_ADAPTERS), *weights)
+    weights, split = WEIGHTS[strategy], picker.disaggregation if strategy == DISAGGREGATION else None
+    if strategy == DISAGGREGATION and split is None:
+        return None
+    if adapters and LORA_SCORER not in dict(weights):
+        weights = ((LORA_SCORER, OF_ADAPTERS), *weights)
+    limited = {"parameters": dict(_LIMITS)} if picker.is_limited else {}
+    scorers = [{"type": name} | (limited if name == PREFIX_SCORER else {}) for name, _ in weights]
+    plugins = [*scorers, {"type": MAX_SCORE}]
+    profiles = {"default": _profile((), weights)}
+    if split:
+        filters = [{"type": f"{name}-filter"} for name in _PROFILES]
+        plugins = [*split.before, *filters, *plugins, split.handler]
+        profiles = {name: _profile((f"{name}-filter",), weights) for name in _PROFILES}
+    return {
+        "apiVersion": picker.apis[0],
+        "kind": CONFIG_KIND,
+        "plugins": plugins,
+        "schedulingProfiles": [{"name": name, "plugins": refs} for name, refs in profiles.items()],
+    }
 
 
 @lru_cache(maxsize=128)
@@ -75,37 +85,6 @@ def presets(picker: Picker) -> dict[str, Object]:
     """Return every configuration that an endpoint picker supports, by strategy."""
     found = {strategy: preset(picker, strategy) for strategy in STRATEGIES}
     return {strategy: config for strategy, config in found.items() if config is not None}
-
-
-def _single(picker: Picker, weights: Weights) -> Object:
-    plugins = [*_scorers(picker, weights), {"type": MAX_SCORE}]
-    return _config(picker, plugins, {"default": _profile((), weights)})
-
-
-def _disaggregated(picker: Picker, disaggregation: Disaggregation, weights: Weights) -> Object:
-    filters = [{"type": f"{profile}-filter"} for profile in _PROFILES]
-    plugins = [
-        *disaggregation.before,
-        *filters,
-        *_scorers(picker, weights),
-        {"type": MAX_SCORE},
-        disaggregation.handler,
-    ]
-    return _config(picker, plugins, {name: _profile((f"{name}-filter",), weights) for name in _PROFILES})
-
-
-def _config(picker: Picker, plugins: list[Object], profiles: dict[str, list[Object]]) -> Object:
-    return {
-        "apiVersion": picker.apis[0],
-        "kind": CONFIG_KIND,
-        "plugins": plugins,
-        "schedulingProfiles": [{"name": name, "plugins": refs} for name, refs in profiles.items()],
-    }
-
-
-def _scorers(picker: Picker, weights: Weights) -> list[Object]:
-    limited = {"parameters": dict(_LIMITS)} if picker.is_limited else {}
-    return [{"type": name} | (limited if name == PREFIX_SCORER else {}) for name, _ in weights]
 
 
 def _profile(filters: tuple[str, ...], weights: Weights) -> list[Object]:
