@@ -124,23 +124,27 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     is_ours = router is None or not (router.pool or has_image(router.template))
     lost = gone(wanted, routing, settings, split=is_split(fitting)) if is_ours else None
     later += tuple(Finding(one.subject, lost) for one in served if lost)
-    keeps = picker is not wanted and bool(routing.config)  # it was checked against the generation to come
-    of_picker = {(DEPLOYMENT.kind, picker_name(name)), (CONFIG_MAP.kind, CONFIG_MAP.name(name))}
-    kept = _switched_off_rule(snapshot, settings) | (of_picker if keeps else frozenset())
+    kept = set[tuple[str, str]]()
+    if picker is not wanted and routing.config:  # it was checked against the generation to come
+        kept = {(DEPLOYMENT.kind, picker_name(name)), (CONFIG_MAP.kind, CONFIG_MAP.name(name))}
+    if settings.secure_serving and not settings.destination_rules:  # gateways of Istio need an existing one
+        kept.add((DESTINATION_RULE, picker_name(name)))
     found = _routes(snapshot, settings, routing, picker)
     lacking = () if found.router.pool else tuple(_lacking(found, snapshot))
     later += tuple(Finding(one, error) for one in snapshot.subjects for error in lacking)
     return Desired(
         tuple(one for one in route_objects(found) if (one["kind"], one["metadata"]["name"]) not in kept),
-        held_objects=kept,
+        held_objects=frozenset(kept),
         of_routes=(*hints, *wrong, *later),
     )
 
 
 def _routes(snapshot: Snapshot, settings: Settings, routing: Routing, picker: Picker) -> Routes:
     """Return what the routes of the members that fit are made of."""
-    fitting, service = snapshot.fitting, snapshot.routed or snapshot.value
+    fitting, service, stored = snapshot.fitting, snapshot.routed or snapshot.value, _present_picker(snapshot)
     router = service.router if service else None
+    # Nothing else gives its pods another template.
+    has_user = stored.user == USER and stored.picker == picker.name and not settings.picker_security_context
     return Routes(
         *snapshot.situation.key,
         picker=picker,
@@ -151,7 +155,7 @@ def _routes(snapshot: Snapshot, settings: Settings, routing: Routing, picker: Pi
         router=router or NO_ROUTER,
         adapters=service.adapters if service else (),
         owners=owners(service, fitting),
-        has_user=_keeps_user(picker, settings, _present_picker(snapshot)),
+        has_user=has_user,
     )
 
 
@@ -196,11 +200,6 @@ def _present_picker(snapshot: Snapshot) -> Deployment:
     return row.projection if row else Deployment()
 
 
-def _keeps_user(picker: Picker, settings: Settings, stored: Deployment) -> bool:
-    """Return whether the endpoint picker keeps its uid: nothing else gives its pods another template."""
-    return stored.user == USER and stored.picker == picker.name and not settings.picker_security_context
-
-
 def _picker(
     wanted: Picker, live: tuple[Member, ...], pods: tuple[ObservedPod, ...] | None, picks: str
 ) -> Picker:
@@ -223,16 +222,6 @@ def _later(served: tuple[Member, ...], picker: Picker, wanted: Picker) -> Iterat
         message = coming if picker is not wanted else other if one.sidecar not in {"", picker.name} else ""
         if message and one.component_type == "decoder":
             yield Finding(one.subject, FieldError(path(PICKER), None, message, "FI823", softened=True))
-
-
-def _switched_off_rule(snapshot: Snapshot, settings: Settings) -> frozenset[tuple[str, str]]:
-    """Return the DestinationRule where these are switched off: gateways of Istio still need an existing one.
-
-    Without TLS there is none: the gateway would speak TLS to an endpoint picker that does not.
-    """
-    if settings.destination_rules or not settings.secure_serving:
-        return frozenset()
-    return frozenset({(DESTINATION_RULE, picker_name(snapshot.situation.key[1]))})
 
 
 # --- findings -----------------------------------------------------------------------------------------
