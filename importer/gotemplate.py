@@ -1,6 +1,7 @@
 """Go's `text/template`, the part that presets of KServe and BaseConfigs of llm-d use.
 
-    render(source, root, functions)     the text, or a TemplateError with the action
+    render(source, root, functions)       the text, or a TemplateError with the action
+    rendered(tree, root, functions)       a tree with the templates in its texts rendered
 
 Texts and actions with trim marks: `if`, `else` and `end`; pipelines of fields, texts, whole numbers, `nil`,
 `and`, `or`, `not`, `eq`, and the functions that a system adds. Everything else is refused by its name. What
@@ -10,15 +11,18 @@ Values of the data are what Go's reflection tells apart: texts, numbers, boolean
 for a nil pointer, `Struct` for a struct or a pointer to one, and `Pointer` for a pointer to a scalar.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from importer.account import EXPRESSION, UntranslatableError
+from importer.leaves import Tree, written
+
 MOST_CHARACTERS: Final = 1 << 20
 """Of what a template makes. A ConfigMap has no more."""
-SPACE: Final = " \t\r\n"
 _SHOWN: Final = 120
 """The characters of an action that a message has."""
 Value = Any
@@ -70,11 +74,14 @@ _DECIDES: Final = {"and": False, "or": True}
 """The functions that evaluate no argument after the one that decides, with the truth of that one."""
 
 
-# --- actions ------------------------------------------------------------------------------------------
+# --- texts and actions --------------------------------------------------------------------------------
 
+_BLANK: Final = r"[ \t\r\n]"
 _ACTION: Final = re.compile(
-    r"\{\{(?P<before>-(?=[ \t\r\n]))?(?P<inside>.*?)(?P<after>(?<=[ \t\r\n])-)?\}\}", re.DOTALL
+    rf"(?:(?<!{_BLANK}){_BLANK}+(?=\{{\{{-{_BLANK}))?"  # what `{{-` trims
+    rf"(?<!\{{)\{{\{{(?:-(?={_BLANK}))?([^{{}}]*?)(?:(?<={_BLANK})-\}}\}}{_BLANK}*|\}}\}})"
 )
+"""An action with the blanks that it trims; its group is what stands inside."""
 _WORD: Final = re.compile(
     r"""
     [ \t\r\n]* (?: (?P<pipe>\|) | (?:
@@ -96,22 +103,44 @@ class _Word(NamedTuple):
     text: str
 
 
-def _parts(source: str) -> Iterator[tuple[str, re.Match[str] | None]]:
-    """Yield each text, trimmed as the actions beside it say, and the action after it; None after the last."""
-    position, is_trimmed = 0, False
-    while (start := source.find("{{", position)) >= 0:
-        action = _ACTION.match(source, start)
-        if action is None:
-            raise TemplateError(f"{source[start : start + _SHOWN]}: the action does not end")
-        text = source[position:start].lstrip(SPACE if is_trimmed else "")
-        yield text.rstrip(SPACE if action["before"] else ""), action
-        position, is_trimmed = action.end(), action["after"] is not None
-    yield source[position:].lstrip(SPACE if is_trimmed else ""), None
+class _Block(NamedTuple):
+    """An `if` that is not ended."""
+
+    prints: bool
+    """Whether the present branch is printed."""
+    other: bool | None
+    """Whether the branch after `else` is printed; None in that branch."""
+
+
+def render(source: str, root: Struct, functions: Mapping[str, Function] = FUNCTIONS) -> str:
+    """Return what a template makes of data.
+
+    Raises:
+        TemplateError: the template is not supported, or Go would have an error too.
+    """
+    blocks, output, length = [_Block(prints=True, other=None)], list[str](), 0
+    for number, part in enumerate(_ACTION.split(source)):
+        if number % 2:
+            try:
+                shown = _acted([*_words(part)], blocks, root, functions)
+            except TemplateError as error:
+                raise TemplateError(f"{{{{{part[:_SHOWN]}}}}}: {error}") from None
+        elif "{{" in part:
+            raise TemplateError(f"{part[part.index('{{') :][:_SHOWN]}: the action does not end")
+        else:
+            shown = part if blocks[-1].prints else ""
+        output.append(shown)
+        length += len(shown)
+        if length > MOST_CHARACTERS:
+            raise TemplateError(f"the output is longer than {MOST_CHARACTERS} characters")
+    if len(blocks) > 1:
+        raise TemplateError("an if has no end")
+    return "".join(output)
 
 
 def _words(inside: str) -> Iterator[_Word]:
     """Yield the words of an action."""
-    text, position = inside.strip(SPACE), 0
+    text, position = inside.strip(" \t\r\n"), 0
     while position < len(text):
         word = _WORD.match(text, position)
         if word is None:
@@ -121,53 +150,73 @@ def _words(inside: str) -> Iterator[_Word]:
         position = word.end()
 
 
-def _commands(words: Iterable[_Word], functions: Mapping[str, Function]) -> list[list[_Word]]:
-    """Return the commands of a pipeline: each gets the value of the one before as its last argument."""
+def _acted(
+    words: Sequence[_Word], blocks: list[_Block], root: Struct, functions: Mapping[str, Function]
+) -> str:
+    """Return what an action prints; or open, change or close a block.
+
+    What is not printed has to be understood too.
+    """
+    keyword = words[0].text if words and words[0].kind == "name" else ""
+    block = blocks[-1]
+    if keyword in {"else", "end"}:
+        if words[1:]:
+            raise TemplateError(f"{keyword} {words[1].text} is not supported")
+        if len(blocks) == 1 or (keyword == "else" and block.other is None):
+            raise TemplateError(f"{keyword} cannot stand here")
+        blocks.pop()
+        if keyword == "else":
+            blocks.append(_Block(prints=bool(block.other), other=None))
+        return ""
+    value = _value(words[1:] if keyword == "if" else words, root if block.prints else None, functions)
+    if keyword == "if":
+        is_true = truth(value)
+        blocks.append(_Block(prints=block.prints and is_true, other=block.prints and not is_true))
+        return ""
+    return _printed(value) if block.prints else ""
+
+
+# --- pipelines ----------------------------------------------------------------------------------------
+
+
+def _value(words: Iterable[_Word], root: Struct | None, functions: Mapping[str, Function]) -> Value:
+    """Return the value of the last command: each gets that of the one before as its last argument.
+
+    Without a root the commands are checked, and have no value.
+    """
     commands: list[list[_Word]] = [[]]
     for word in words:
         if word.kind == "pipe":
             commands.append([])
         else:
             commands[-1].append(word)
-    for command in commands:
-        names = [n for n, word in enumerate(command) if word.kind == "name"]
-        for name in (command[n].text for n in names):
-            if name not in functions and name not in _DECIDES:
-                raise TemplateError(f"{name} is not supported")
-        if names not in ([], [0]):
-            raise TemplateError(f"{command[names[-1]].text} cannot be an argument")
-        is_first = command is commands[0]
-        if is_first and len(command) == len(names):
-            raise TemplateError("a value is missing")
-        if not names and (not is_first or len(command) > 1 or command[0].kind == "nil"):
-            raise TemplateError("only a function takes a value")
-    return commands
-
-
-# --- evaluation ---------------------------------------------------------------------------------------
-
-
-def _value(commands: Iterable[list[_Word]], root: Struct, functions: Mapping[str, Function]) -> Value:
-    """Return the value of the last command."""
     piped: tuple[Value, ...] = ()
-    for command in commands:
-        name = command[0].text if command[0].kind == "name" else ""
-        values = chain((_operand(word, root) for word in command[bool(name) :]), piped)
-        piped = (_called(name, values, functions) if name else next(values),)
-    return piped[0]
+    for number, command in enumerate(commands):
+        name = command[0].text if command and command[0].kind == "name" else ""
+        operands = command[1:] if name else command
+        for word in (word for word in command if word.kind == "name"):
+            if word.text not in functions and word.text not in _DECIDES:
+                raise TemplateError(f"{word.text} is not supported")
+            if word is not command[0]:
+                raise TemplateError(f"{word.text} cannot be an argument")
+        if number == 0 and not operands:
+            raise TemplateError("a value is missing")
+        if not name and (number or len(command) > 1 or command[0].kind == "nil"):
+            raise TemplateError("only a function takes a value")
+        if root:
+            values = chain((_operand(word, root) for word in operands), piped)
+            piped = (_called(name, values, functions) if name else next(values),)
+    return piped[0] if root else None
 
 
 def _operand(word: _Word, root: Struct) -> Value:
-    if word.kind == "field":
-        return _field(word.text[1:].split("."), root)
+    """Return the value of a word: of `.A.B` that of a field of a field of the root."""
     if word.kind == "number":
         return int(word.text)
-    return word.text[1:-1] if word.kind == "text" else None
-
-
-def _field(names: Iterable[str], value: Value) -> Value:
-    """Return the value of `.A.B`: a field of a field of the root."""
-    for name in names:
+    if word.kind != "field":
+        return word.text[1:-1] if word.kind == "text" else None
+    value: Value = root
+    for name in word.text[1:].split("."):
         fields = value.fields if isinstance(value, Struct) else value
         if not isinstance(fields, Mapping) or name not in fields:
             raise TemplateError(f"there is no field {name}")
@@ -189,60 +238,29 @@ def _called(name: str, values: Iterator[Value], functions: Mapping[str, Function
         raise TemplateError(f"{name} does not take these arguments") from error
 
 
-class _Block(NamedTuple):
-    """An `if` that is not ended."""
-
-    prints: bool
-    """Whether the present branch is printed."""
-    other: bool | None
-    """Whether the branch after `else` is printed; None in that branch."""
+# --- trees --------------------------------------------------------------------------------------------
 
 
-def render(source: str, root: Struct, functions: Mapping[str, Function] = FUNCTIONS) -> str:
-    """Return what a template makes of data.
+def rendered(tree: Tree, root: Struct, functions: Mapping[str, Function], *, in_json: bool = False) -> Tree:
+    """Return a tree with its templates rendered.
+
+    `in_json`: each is rendered as the text that it is in JSON, as KServe does it. So a line break is no
+    blank that `{{-` removes, and a literal of an expression has no double quotes.
 
     Raises:
-        TemplateError: the template is not supported, or Go would have an error too.
+        UntranslatableError: an expression is unknown, or has no value.
     """
-    blocks, output, length = [_Block(prints=True, other=None)], list[str](), 0
-    for text, action in _parts(source):
-        shown = text if blocks[-1].prints else ""
-        if action is not None:
-            try:
-                shown += _acted([*_words(action["inside"])], blocks, root, functions)
-            except TemplateError as error:
-                raise TemplateError(f"{action[0][:_SHOWN]}: {error}") from None
-        output.append(shown)
-        length += len(shown)
-        if length > MOST_CHARACTERS:
-            raise TemplateError(f"the output is longer than {MOST_CHARACTERS} characters")
-    if len(blocks) > 1:
-        raise TemplateError("an if has no end")
-    return "".join(output)
-
-
-def _acted(
-    words: Sequence[_Word], blocks: list[_Block], root: Struct, functions: Mapping[str, Function]
-) -> str:
-    """Return what an action prints; or open, change or close a block.
-
-    What is not printed has to be understood too.
-    """
-    keyword = words[0].text if words and words[0].kind == "name" else ""
-    block = blocks[-1]
-    if keyword in {"else", "end"}:
-        if words[1:]:
-            raise TemplateError(f"{keyword} {words[1].text} is not supported")
-        if len(blocks) == 1 or (keyword == "else" and block.other is None):
-            raise TemplateError(f"{keyword} cannot stand here")
-        blocks.pop()
-        if keyword == "else":
-            blocks.append(_Block(prints=bool(block.other), other=None))
-        return ""
-    commands = _commands(words[1:] if keyword == "if" else words, functions)
-    value = _value(commands, root, functions) if block.prints else None
-    if keyword == "if":
-        is_true = truth(value)
-        blocks.append(_Block(prints=block.prints and is_true, other=block.prints and not is_true))
-        return ""
-    return _printed(value) if block.prints else ""
+    if isinstance(tree, dict):
+        return {key: rendered(value, root, functions, in_json=in_json) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [rendered(item, root, functions, in_json=in_json) for item in tree]
+    if not isinstance(tree.value, str) or "{{" not in tree.value:
+        return tree
+    try:
+        if not in_json:
+            return tree.having(render(tree.value, root, functions))
+        source = json.dumps(tree.value, ensure_ascii=False)
+        return tree.having(json.loads(render(source, root, functions)))
+    except (TemplateError, ValueError) as error:
+        where = written(tree.origins[0].path) if tree.origins else "spec"
+        raise UntranslatableError(where, str(error), EXPRESSION) from error

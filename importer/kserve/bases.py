@@ -16,7 +16,7 @@ from importer.account import (
     dropped,
     service_name,
 )
-from importer.expressions import rendered
+from importer.gotemplate import rendered
 from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, data
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at

@@ -16,7 +16,7 @@ from importer.account import (
     rule,
     service_name,
 )
-from importer.expressions import rendered
+from importer.gotemplate import rendered
 from importer.leaves import Origin, Tree, at, fields_at, leaves, plain, tagged, value_at
 from importer.llmd.service import ROLES, ModelService, translated
 from importer.llmd.variables import artifact, functions, variables
