@@ -5,9 +5,8 @@
 `stored`     the parts of an object that no manifest has
 `account`    what the importers make: the output, and the outcome of what is left out
 `report`     what became of each leaf; text and JSON
-`script`     the commands of a shell's script, as each pod of a group runs them
+`script`     the commands of a shell's script, as each pod of a group runs them; which change nothing
 `words`      their words, expanded as far as the pod tells
-`effects`    which commands change nothing
 `launches`   launches that authors wrote for themselves, as the plain command of one node
-`gotemplate`, `expressions`  Go's templates, as far as these systems use them; those in a tree
+`gotemplate` Go's templates, as far as these systems use them; those in a tree
 """

@@ -18,9 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
-from importer.effects import is_endless
 from importer.leaves import Leaf, Tree, items_at, plain
-from importer.script import SHELLS, ScriptCommand, commands
+from importer.script import SHELLS, ScriptCommand, commands, is_endless
 from importer.words import OF_LWS, GroupPod, StaysError, references
 from intent import Object
 from intent.accelerators import is_accelerator

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from importer.effects import BRACKETS, DECIDE, is_quiet, is_read, only_reads
 from importer.leaves import Leaf
-from importer.words import GroupPod, StaysError, Variables, references
+from importer.words import OF_LWS, GroupPod, StaysError, Variables, references
 from intent.command_line.programs import ASSIGNMENT
 from intent.command_line.shell import LONGEST, ControlGroup, control_groups
 
@@ -37,7 +36,8 @@ def commands(script: Leaf, pod: GroupPod) -> tuple[ScriptCommand, ...]:
         StaysError: the script has a construct, or a word, whose effect is not known.
     """
     run = _Run(Variables(pod), script)
-    run.nodes(_parsed(script.value))
+    if keyword := run.block(iter(_items(script.value)), 0):
+        raise StaysError(f"`{keyword}` ends a block of the script that does not begin")
     return tuple(run.started)
 
 
@@ -49,49 +49,38 @@ _CLOSES: Final = frozenset({"fi", "done"})
 _KEYWORDS: Final = _OPENS | _CLOSES | {"then", "do", "elif", "else"}
 _CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
 _DEEPEST: Final = 32
-"""The loops and conditions that may stand in each other."""
-
-
-class _Command(NamedTuple):
-    """A command with its words as they are written."""
-
-    words: tuple[str, ...]
-    redirects: tuple[str, ...] = ()
-    ends: str = ""
-
-    def only_reads(self, *, inside: bool = False) -> bool:
-        return only_reads(self.words, self.redirects, inside=inside)
-
-
-_Chain = tuple[_Command, ...]
+"""The conditions that may stand in each other."""
+_Chain = tuple[ControlGroup, ...]
 """Commands that are joined by `&&`, `||` and pipes."""
-
-
-class _Block(NamedTuple):
-    """A loop or a condition: each of its keywords, with the commands and blocks behind it."""
-
-    parts: "tuple[tuple[str, Sequence[_Node]], ...]"
-
-
-_Node = _Chain | _Block
+_Items = Iterator[str | _Chain]
+"""The keywords and chains of a script, in their order."""
 
 
 @lru_cache(maxsize=4)
-def _parsed(text: str) -> Sequence[_Node]:
-    """Parse a script, which is the same for each pod of a group."""
+def _items(text: str) -> Sequence[str | _Chain]:
+    """Return the keywords and chains of a script, which are the same for each pod of a group."""
     if len(text) > LONGEST:
         raise StaysError(f"the script has more than {LONGEST} characters")
     groups = control_groups(text)
     if groups is None:
         raise StaysError("the script has a function, a here-document, or a nested command")
-    nodes, keyword = _nodes(_items(groups), 0)
-    if keyword:
-        raise StaysError(f"`{keyword}` ends a block of the script that does not begin")
-    return nodes
+    items: list[str | _Chain] = []
+    chain: _Chain = ()
+    for item in _split(groups):
+        if isinstance(item, str) and chain:
+            raise StaysError("a block of the script depends on another command")
+        if isinstance(item, str):
+            items.append(item)
+        elif item.ends in _CONTINUES:
+            chain = (*chain, item)
+        else:
+            items.append((*chain, item))
+            chain = ()
+    return items
 
 
-def _items(groups: Sequence[ControlGroup]) -> Iterator[str | _Command]:
-    """Yield the keywords and commands of a script; the head of a `for` assigns, and does nothing else."""
+def _split(groups: Sequence[ControlGroup]) -> Iterator[str | ControlGroup]:
+    """Yield the keywords and commands; the head of a `for` assigns, and does nothing else."""
     is_head = False
     for words, redirects, ends in groups:
         start = 0
@@ -101,52 +90,40 @@ def _items(groups: Sequence[ControlGroup]) -> Iterator[str | _Command]:
             yield words[start]
             start += 1
         if is_head:
-            yield _Command((*(f"{word}=" for word in words[start : start + 1]), ":", *words[start + 1 :]))
+            head = (*(f"{word}=" for word in words[start : start + 1]), ":", *words[start + 1 :])
+            yield ControlGroup(head, (), "")
         elif ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
             raise StaysError("the script has a group of commands, or a block in the background")
         elif words[start:]:
-            yield _Command(words[start:], redirects, ends)
-        elif not all(map(is_quiet, redirects)):
+            yield ControlGroup(words[start:], redirects, ends)
+        elif not all(map(_is_quiet, redirects)):
             raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
 
 
-def _nodes(items: Iterator[str | _Command], depth: int) -> tuple[list[_Node], str]:
-    """Return the chains and blocks up to the keyword that ends their block, and this; empty at the end."""
-    nodes: list[_Node] = []
-    chain: list[_Command] = []
+class _Inside(NamedTuple):
+    """What stands in a part of a block."""
+
+    own: list[_Chain]
+    below: list[_Chain]
+    """In blocks in it."""
+
+    @property
+    def commands(self) -> list[ControlGroup]:
+        """All of them."""
+        return [command for chain in (*self.own, *self.below) for command in chain]
+
+
+def _part(items: _Items) -> tuple[_Inside, str]:
+    """Return what stands up to the keyword that ends a part of a block, and this."""
+    inside, depth = _Inside([], []), 0
     for item in items:
-        if isinstance(item, _Command):
-            chain.append(item)
-            if item.ends not in _CONTINUES:
-                nodes.append(tuple(chain))
-                chain = []
-        elif chain:
-            raise StaysError("a block of the script depends on another command")
-        elif item in _OPENS:
-            nodes.append(_block(item, items, depth + 1))
+        if not isinstance(item, str):
+            (inside.below if depth else inside.own).append(item)
+        elif depth or item in _OPENS:
+            depth += (item in _OPENS) - (item in _CLOSES)
         else:
-            return nodes, item
-    return nodes, ""
-
-
-def _block(keyword: str, items: Iterator[str | _Command], depth: int) -> _Block:
-    if depth > _DEEPEST:
-        raise StaysError(f"more than {_DEEPEST} loops and conditions stand in each other")
-    parts: list[tuple[str, Sequence[_Node]]] = []
-    while keyword not in _CLOSES:
-        nodes, ends = _nodes(items, depth)
-        if not ends:
-            raise StaysError("a loop or a condition of the script does not end")
-        parts.append((keyword, nodes))
-        keyword = ends
-    return _Block(tuple(parts))
-
-
-def _inside(block: _Block) -> Iterator[_Command]:
-    """Yield the commands of a block, and of those in it."""
-    for _, nodes in block.parts:
-        for node in nodes:
-            yield from _inside(node) if isinstance(node, _Block) else node
+            return inside, item
+    raise StaysError("a loop or a condition of the script does not end")
 
 
 @dataclass(slots=True)
@@ -160,60 +137,78 @@ class _Run:
     ended: bool = False
     """Whether the script runs no more: behind `exit` and `exec`."""
 
-    def nodes(self, nodes: Sequence[_Node]) -> None:
-        """Read commands and blocks in their order."""
-        for node in nodes:
-            if self.ended:
-                return
-            if not isinstance(node, _Block):
-                self._chain(node)
-            elif node.parts[0][0] in _LOOPS:
-                self._loop(node)
+    def block(self, items: _Items, depth: int) -> str:
+        """Read commands and blocks, and return the keyword that ends them; empty at the end of the script."""
+        if depth > _DEEPEST:
+            raise StaysError(f"more than {_DEEPEST} conditions stand in each other")
+        for item in items:
+            if not isinstance(item, str):
+                self._chain(item)
+            elif item in _LOOPS:
+                self._loop(item, items)
+            elif item == "if":
+                self._condition(items, depth)
             else:
-                self._condition(node)
+                return item
+            if self.ended:
+                break
+        return ""
 
-    def _loop(self, block: _Block) -> None:
+    def _loop(self, keyword: str, items: _Items) -> None:
         """Leave out a loop that only waits for Ray; one that tries to start a node of it starts one."""
-        inside = tuple(_inside(block))
-        tries = [command for command in inside if not command.only_reads(inside=True)]
-        firsts = [node[0] for _, nodes in block.parts for node in nodes if not isinstance(node, _Block)]
+        parts = [_part(items)[0], _part(items)[0]]
+        inside = [command for part in parts for command in part.commands]
+        tries = [command for command in inside if not _only_reads(command, inside=True)]
+        firsts = [chain[0] for part in parts for chain in part.own]
         starts = [each._replace(words=each.words[each.words[0] == "!" :], ends="") for each in tries]
         is_ray = all(each.words[:2] == ("ray", "start") for each in starts)
         awaited = any(re.search(r"\bray\b|LWS_", word) for command in inside for word in command.words)
         if len(tries) > 1 or not {*tries} <= {*firsts} or not is_ray or not awaited:
-            raise StaysError(f"`{block.parts[0][0]}` does more than wait for Ray, or for the leader")
+            raise StaysError(f"`{keyword}` does more than wait for Ray, or for the leader")
         self._forget(inside)
         for command in starts:
             self._read(command)
 
-    def _condition(self, block: _Block) -> None:
+    def _condition(self, items: _Items, depth: int) -> None:
         """Read the branch that the pod takes; where that is not known, no branch may do anything."""
-        inside = tuple(_inside(block))
-        try:
-            branch = self._taken(block)
-        except StaysError:
-            if not all(command.only_reads(inside=True) for command in inside):
-                raise
-            self._forget(inside)
-        else:
-            self.nodes(branch)
+        keyword, is_over = "if", False
+        while keyword not in _CLOSES and not self.ended:
+            holds = not is_over
+            if keyword != "else":
+                tests, keyword = _part(items)
+                try:
+                    holds = holds and self._holds(tests)
+                except StaysError:
+                    inside = tests.commands
+                    while keyword not in _CLOSES:
+                        part, keyword = _part(items)
+                        inside += part.commands
+                    if not all(_only_reads(command, inside=True) for command in inside):
+                        raise
+                    self._forget(inside)
+                    return
+            keyword = self.block(items, depth + 1) if holds else _part(items)[1]
+            is_over = is_over or holds
+            if not keyword and not self.ended:
+                raise StaysError("a loop or a condition of the script does not end")
 
-    def _taken(self, block: _Block) -> Sequence[_Node]:
-        holds = False
-        for keyword, nodes in block.parts:
-            if keyword == "else" or (keyword == "then" and holds):
-                return nodes
-            if keyword != "then":
-                (chain,) = nodes if len(nodes) == 1 else ((),)
-                if isinstance(chain, _Block) or len(chain) != 1:
-                    raise StaysError("a condition of the script is more than one command")
-                holds = self._holds(chain[0])
-        return ()
-
-    def _forget(self, inside: Sequence[_Command]) -> None:
+    def _forget(self, inside: Sequence[ControlGroup]) -> None:
         """Take the values of the variables that a block sets as unknown."""
         words = (word for command in inside for word in command.words if ASSIGNMENT.match(word))
         self.variables.own |= dict.fromkeys(word.partition("=")[0] for word in words)
+
+    def _holds(self, tests: _Inside) -> bool:
+        """Return whether a test holds."""
+        if len(tests.commands) != 1:
+            raise StaysError("a condition of the script is more than one command")
+        (item,) = tests.commands
+        texts = [word if word in _OF_TESTS else self.variables.text(word) for word in item.words]
+        words = [self.variables.pod.value(each) for each in texts]
+        is_pattern = words[0] == "[[" and re.search(r"[*?\[]", " ".join(words[1:-1]))
+        holds = _compared(words[1:-1]) if (words[0], words[-1]) in _TESTS else None
+        if item.redirects or is_pattern or holds is None or any(map(references, words)):
+            raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+        return holds
 
     # --- one command ----------------------------------------------------------------------------------
 
@@ -222,17 +217,17 @@ class _Run:
         if len(chain) == 1 and chain[0].words[0] == "exit":
             self.ended = True
             return
-        others = [command for command in chain if not command.only_reads()]
+        others = [command for command in chain if not _only_reads(command)]
         ends_script = len(chain) > 1 and chain[-2].ends == "||" and chain[-1].words[0] == "exit"
         if not others or (ends_script and len(others) == 1):
             return
-        depends = any(each.ends != "&&" or each.words[0] in DECIDE for each in chain[:-1])
+        depends = any(each.ends != "&&" or each.words[0] in _DECIDE for each in chain[:-1])
         if depends or (len(chain) > 1 and chain[-1].ends == "&"):
             raise StaysError(f"`{_shown(others[0].words)}` depends on another command, or on a pipe")
         for command in others:
             self._read(command)
 
-    def _read(self, item: _Command) -> None:
+    def _read(self, item: ControlGroup) -> None:
         before = dict(self.variables.own)
         own: dict[str, str | None] = {}
         words = list(item.words)
@@ -246,21 +241,20 @@ class _Run:
         self.variables.own = before
         if words[0] == "export":
             self._export(words[1:])
-        elif is_read(words):
+        elif words[0] in _BUILTINS or re.match(r"\w+\+=", words[0]):
+            raise StaysError(f"`{_shown(words)}` is not read")
+        else:
             texts = [text for word in words for text in self.variables.words(word)]
             self._start(texts, own, item)
-        else:
-            raise StaysError(f"`{_shown(words)}` is not read")
 
-    def _start(self, texts: list[str], own: dict[str, str | None], item: _Command) -> None:
+    def _start(self, texts: list[str], own: dict[str, str | None], item: ControlGroup) -> None:
         """Record a command with the variables that the script sets for it."""
         if texts[:1] == ["exec"]:
             texts, self.ended = texts[1:], True
         if not texts:
             raise StaysError(f"`{_shown(item.words)}` starts no program")
-        program = " ".join(texts[:2])
-        if not all(map(is_quiet, item.redirects)):
-            raise StaysError(f"the output of `{program}` goes to a file")
+        if not all(map(_is_quiet, item.redirects)):
+            raise StaysError(f"the output of `{' '.join(texts[:2])}` goes to a file")
         container, script = self.variables.pod.env, self.variables.own
         names = script.keys() & (self.exported | container.keys())
         env = {name: script[name] for name in sorted(names)} | own
@@ -286,20 +280,21 @@ class _Run:
                 assigned[name] = self.variables.value(name, value)
         self.variables.own |= assigned
 
-    def _holds(self, item: _Command) -> bool:
-        """Return whether a test holds."""
-        texts = [word if word in _OF_TESTS else self.variables.text(word) for word in item.words]
-        words = [self.variables.pod.value(each) for each in texts]
-        is_pattern = words[0] == "[[" and re.search(r"[*?\[]", " ".join(words[1:-1]))
-        holds = _compared(words[1:-1]) if (words[0], words[-1]) in _TESTS else None
-        if item.redirects or is_pattern or holds is None or any(map(references, words)):
-            raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
-        return holds
+
+_VALUE: Final = re.compile(r"(?<==).*", re.DOTALL)
 
 
+def _shown(words: Sequence[str]) -> str:
+    """Return the program of a command and its first argument; values of variables may be secret."""
+    return " ".join(_VALUE.sub("", word) for word in words[:2])[:60]
+
+
+# --- tests --------------------------------------------------------------------------------------------
+
+_BRACKETS: Final = frozenset({"[", "]", "[[", "]]", "!"})
 _TESTS: Final = {("[", "]"), ("[[", "]]")}
 _COMPARISONS: Final = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
-_OF_TESTS: Final = BRACKETS | _COMPARISONS.keys()
+_OF_TESTS: Final = _BRACKETS | _COMPARISONS.keys()
 _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
@@ -316,9 +311,66 @@ def _compared(words: Sequence[str]) -> bool | None:
     return None
 
 
-_VALUE: Final = re.compile(r"(?<==).*", re.DOTALL)
+# --- effects ------------------------------------------------------------------------------------------
+
+_LOOK: Final = ("test", "false", "grep", "wc", "awk", "head", "cut", "tr", "cat", "ls", "which", "nc", "ping")
+_DECIDE: Final = _BRACKETS.union(_LOOK, ("getent", "nslookup"))
+"""Programs that only look: what follows one of them with `&&` depends on what it sees."""
+_PRINT: Final = ("echo", "printf", "sleep", "date", "true", ":", "hostname", "nvidia-smi", "seq")
+_READERS: Final = _DECIDE.union(_PRINT)
+"""Programs that only wait, print or look."""
+_OF_RAY: Final = frozenset({"status", "health-check", "list", "stop"})
+"""Subcommands of Ray that only look. `stop` is among them: no Ray runs before a script starts it."""
+_SET: Final = ("declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts")
+_RUN: Final = ("printf", "set", "unset", "trap", "exit", "return", "break", "continue")
+_BUILTINS: Final = frozenset((*_SET, *_RUN))
+"""Commands of the shell that set variables, or say what runs."""
+_OPTIONS: Final = re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+")
+"""Options of `set` that end a script at an error, or print its commands."""
+_SETS: Final = re.compile(r"\$\{\w+:?=|\$\(\(.*(?:[^=!<>]=[^=]|\+\+|--).*\)\)", re.DOTALL)
+"""An expansion that sets a variable."""
+_QUIET: Final = re.compile(r"[0-9]?>&[0-9]|(?:[0-9]?>|&>)/dev/null")
+_COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
+_INNER: Final = re.compile(r"'[^']*'")
+_ENDLESS: Final = re.compile(r"sleep (?:infinity|inf)|tail -f /dev/null|wait")
 
 
-def _shown(words: Sequence[str]) -> str:
-    """Return the program of a command and its first argument; values of variables may be secret."""
-    return " ".join(_VALUE.sub("", word) for word in words[:2])[:60]
+def is_endless(words: Sequence[str]) -> bool:
+    """Return whether a command only keeps its container alive."""
+    return _ENDLESS.fullmatch(" ".join(words)) is not None
+
+
+def _is_quiet(redirect: str) -> bool:
+    """Return whether a redirection writes to no file."""
+    return _QUIET.fullmatch(redirect) is not None
+
+
+def _only_reads(command: ControlGroup, *, inside: bool = False) -> bool:
+    """Return whether a command, and those whose output it has, change nothing.
+
+    Inside of a loop or a condition, it may set variables, and end what it is in.
+    """
+    words = [word for word in command.words if not ASSIGNMENT.match(word)]
+    if not all(map(_is_quiet, command.redirects)) or any(
+        _SETS.search(word) or not _output_reads(word) for word in command.words
+    ):
+        return False
+    return (inside and (not words or words[0] in {"break", "continue", "exit"})) or _reads(words)
+
+
+def _reads(words: Sequence[str]) -> bool:
+    own = words[1:] if words[:1] == ["!"] else words
+    if not own or is_endless(own) or own[:2] == ["printf", "-v"]:
+        return False
+    if own[0] == "set":
+        return _OPTIONS.fullmatch(" ".join(own[1:])) is not None
+    return own[0] in _READERS or (own[0] == "ray" and not _OF_RAY.isdisjoint(own[1:2]))
+
+
+def _output_reads(word: str) -> bool:
+    """Return whether the commands whose output stands in a word only read."""
+    inner = [dollar or backtick for dollar, backtick in _COMMAND.findall(_INNER.sub("", word))]
+    named = [text for text in inner if text not in OF_LWS and not text.startswith("(")]
+    parts = [part.split() for text in named for part in re.split(r"\|\|?|;|&&", text)]
+    plain = [[word for word in part if not _is_quiet(word)] for part in parts]
+    return all(">" not in "".join(part) and _reads(part) for part in plain)
