@@ -72,6 +72,16 @@ def dropped(code: str, reason: str, *, note: bool = False) -> Outcome:
     return Outcome("dropped", reason=reason, code=code, note=note)
 
 
+def lost(reason: str) -> Outcome:
+    """Return the outcome of what has no counterpart."""
+    return dropped(NO_COUNTERPART, reason)
+
+
+def ignored(reason: str, *, note: bool = False) -> Outcome:
+    """Return the outcome of what the other system does not act upon."""
+    return dropped(IGNORED, reason, note=note)
+
+
 def kept(reason: str, code: str = "") -> Outcome:
     """Return the outcome of a field that acts otherwise here, or that stays by hand."""
     return Outcome("kept", reason=reason, code=code)

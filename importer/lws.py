@@ -18,6 +18,7 @@ from importer.account import (
     default,
     dropped,
     kept,
+    lost,
     service_name,
 )
 from importer.launches import SGLANG, GroupLaunch, PodStart, is_launch, recognised
@@ -111,8 +112,7 @@ _NO_SERVICE: Final = kept(
     "a service has roles prefill… and decode…, perhaps encode…: LWS makes the pods of others as before",
     "FI976",
 )
-_DEADLOCK: Final = dropped(
-    NO_COUNTERPART,
+_DEADLOCK: Final = lost(
     "LWS would make the workers after the leader, and the gang waits for all of them; "
     "for a topology, add a nodeSelector or an affinity",
 )

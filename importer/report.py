@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from importer.account import (
     KEPT_LAUNCH,
     KINDS,
-    NO_COUNTERPART,
     UNKNOWN,
     UNUSED,
     Account,
@@ -18,6 +17,7 @@ from importer.account import (
     default,
     dropped,
     kept,
+    lost,
 )
 from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, written
 from importer.stored import OF_SERVER
@@ -94,7 +94,7 @@ class _Document(NamedTuple):
         outcomes = {part: self.outcome(part, ...) for part in parts}
         if gone := [part for part, each in outcomes.items() if each.is_lost]:
             names = ", ".join(written(part[len(path) :]) for part in gone)
-            return dropped(NO_COUNTERPART, f"of its object, {names} are lost: {outcomes[gone[0]].reason}")
+            return lost(f"of its object, {names} are lost: {outcomes[gone[0]].reason}")
         if any(each.kind in {"kept", "translated"} for each in outcomes.values()):
             return Outcome("translated")
         return next(iter(outcomes.values()), default("the object adds nothing"))

@@ -6,27 +6,17 @@ A part that is left out for what it contains, and not for its place, is recorded
 from collections.abc import Mapping
 from typing import Final
 
-from importer import account
-from importer.account import ANY, IGNORED, NO_COUNTERPART, Outcome, OutcomeRule, default, dropped, rule
-
-
-def _lost(reason: str) -> Outcome:
-    return dropped(NO_COUNTERPART, reason)
-
-
-def _ignored(reason: str, *, note: bool = False) -> Outcome:
-    return dropped(IGNORED, reason, note=note)
-
+from importer.account import ANY, UNUSED, Outcome, OutcomeRule, default, dropped, ignored, lost, rule
 
 _OURS: Final = default("the output is an InferenceService, with the fields of its bases")
-_PICKER: Final = _lost("the endpoint picker is another release: see `template` of the router")
-_CRITICALITY: Final = _ignored("KServe stores it and does not act upon it; `spec.priority` does")
-_WEIGHTS: Final = _lost("write an HTTPRoute with weights to both services")
+_PICKER: Final = lost("the endpoint picker is another release: see `template` of the router")
+_CRITICALITY: Final = ignored("KServe stores it and does not act upon it; `spec.priority` does")
+_WEIGHTS: Final = lost("write an HTTPRoute with weights to both services")
 _SIZES: Final = "without `worker`, or with a command of the author's, KServe does not read it"
 _OF_WORKLOADS: Final[Mapping[tuple[str, ...], Outcome]] = {
-    ("parallelism", ANY): _ignored(_SIZES, note=True),
-    ("scaling",): _lost("write `scaling` of the role, or a ScaledObject for its LeaderWorkerSet"),
-    ("kvCacheOffloading",): _lost("write --kv-transfer-config, and its volumes, in the template"),
+    ("parallelism", ANY): ignored(_SIZES, note=True),
+    ("scaling",): lost("write `scaling` of the role, or a ScaledObject for its LeaderWorkerSet"),
+    ("kvCacheOffloading",): lost("write --kv-transfer-config, and its volumes, in the template"),
     ("annotations", "serving.kserve.io/model-based-routing-enabled"): default(
         "routes by the name of the model are written out"
     ),
@@ -35,25 +25,25 @@ _OF_WORKLOADS: Final[Mapping[tuple[str, ...], Outcome]] = {
 _OF_SPECS: Final[Mapping[str, Outcome]] = {
     "baseRefs": _OURS,
     "storageInitializer": default("`spec.model` decides whether files are downloaded"),
-    "tracing": _lost("write --otlp-traces-endpoint and the variables OTEL_* in the template"),
+    "tracing": lost("write --otlp-traces-endpoint and the variables OTEL_* in the template"),
     "model.criticality": _CRITICALITY,
     "model.lora.adapters.*.criticality": _CRITICALITY,
     "model.lora.adapters.*.name": Outcome(
         "translated", reason="requests name the adapter so; KServe serves it as `publishers/…` too"
     ),
-    "model.confidential": _lost("FusionInfer decrypts no models"),
-    "router.ingress": _ignored("KServe has no controller for it; `ingress` of the router does it"),
+    "model.confidential": lost("FusionInfer decrypts no models"),
+    "router.ingress": ignored("KServe has no controller for it; `ingress` of the router does it"),
     "router.route.group": _WEIGHTS,
     "router.route.weight": _WEIGHTS,
-    "router.route.http.refs": _lost(
+    "router.route.http.refs": lost(
         "the route leads to KServe's pool: change its backend to the InferencePool of the service"
     ),
-    "router.scheduler.replicas": _lost("write the annotation fusioninfer.io/picker-replicas"),
+    "router.scheduler.replicas": lost("write the annotation fusioninfer.io/picker-replicas"),
     "router.scheduler.template": _PICKER,
     "router.scheduler.labels": _PICKER,
     "router.scheduler.annotations": _PICKER,
     "router.scheduler.tokenizer": _PICKER,
-    "router.scheduler.pool.spec": _lost("the controller makes the InferencePool, with its port and selector"),
+    "router.scheduler.pool.spec": lost("the controller makes the InferencePool, with its port and selector"),
 }
 _SCHEDULER: Final = ("spec", "router", "scheduler")
 
@@ -72,5 +62,5 @@ OF_PRESETS: Final[tuple[OutcomeRule, ...]] = (
     *(each for each in OF_AUTHORS if each.path[: len(_SCHEDULER)] != _SCHEDULER),
     OutcomeRule(_SCHEDULER, default("the controller creates the endpoint picker and its InferencePool")),
 )
-UNUSED: Final = OutcomeRule((), dropped(account.UNUSED, "no service in the files refers to it"))
+OF_UNUSED: Final = OutcomeRule((), dropped(UNUSED, "no service in the files refers to it"))
 """Of a base that is not used."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from catalog.pickers.generations import POOLS
-from importer.account import NO_COUNTERPART, Account, Outcome, default, dropped
+from importer.account import Account, Outcome, default, lost
 from importer.kserve.bases import Merged
 from importer.kserve.launch import DISCOVERS, READ, arguments
 from importer.leaves import Leaf, Tree, fields_at, items_at, value_at
@@ -30,12 +30,8 @@ _UNGUARDED: Final = Outcome(
     reason="it needs a ServiceAccount that may read the pool, so it is off: pods of other services "
     "can be named as prefillers",
 )
-_INITIALIZER: Final = dropped(
-    NO_COUNTERPART, "FusionInfer downloads by itself; to change that, write the whole init container"
-)
-_DISCOVERY: Final = dropped(
-    NO_COUNTERPART, "no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX"
-)
+_INITIALIZER: Final = lost("FusionInfer downloads by itself; to change that, write the whole init container")
+_DISCOVERY: Final = lost("no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX")
 _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no script")
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from catalog.pickers.generations import PICKERS
-from importer.account import NO_COUNTERPART, Account, default, dropped
+from importer.account import Account, default, lost
 from importer.kserve.bases import Merged
 from importer.kserve.variables import child_name
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, plain, value_at
@@ -49,7 +49,7 @@ def _configuration(inline: Tree, account: Account) -> dict[str, Tree]:
     error = next((each for each in findings if each.severity == "error"), None)
     if error is None:
         return {"endpointPickerConfig": Leaf(config, tuple(origins(inline)))}
-    account.leave(inline, dropped(NO_COUNTERPART, f"the endpoint picker refuses it: {error.message}"))
+    account.leave(inline, lost(f"the endpoint picker refuses it: {error.message}"))
     return {}
 
 

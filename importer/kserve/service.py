@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from importer.account import IGNORED, NO_COUNTERPART, Account, ByHand, dropped
+from importer.account import Account, ByHand, ignored, lost
 from importer.kserve.bases import Merged
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
@@ -24,11 +24,10 @@ ROUTING: Final = "serving.kserve.io/model-based-routing-enabled"
 _TYPES: Final = {"prefill": "prefiller", "decode": "decoder", "worker": "worker"}
 """The roles of a service, with their component types."""
 _THEIRS: Final = "serving.kserve.io/"
-_MOUNTED_BY_AUTHOR: Final = dropped(
-    IGNORED, "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
+_MOUNTED_BY_AUTHOR: Final = ignored(
+    "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
 )
-_NOT_READ: Final = dropped(
-    NO_COUNTERPART,
+_NOT_READ: Final = lost(
     "FusionInfer does not read it: see `replicas` and, for DRA, `resourceClaims` of the template",
 )
 _STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
@@ -98,7 +97,7 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
     if nodes > 1:
         pods.append(pod_of(at(workload, "worker"), service, account))
     elif has_workers:
-        account.leave(at(workload, "worker"), dropped(IGNORED, "a replica has one pod, which is the leader"))
+        account.leave(at(workload, "worker"), ignored("a replica has one pod, which is the leader"))
     is_plain = all(plain for _, plain in pods)
     role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(_TYPES[name])}
     replicas = at(workload, "replicas")

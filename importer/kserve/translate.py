@@ -30,7 +30,7 @@ def translate(trees: Mapping[int, Tree], account: Account) -> None:
             used |= keys
     for number, key in bases.items():
         rules = drops.OF_PRESETS if key[1].startswith(PRESET) else drops.OF_AUTHORS
-        account.say(number, *(rules if key in used else (drops.UNUSED,)))
+        account.say(number, *(rules if key in used else (drops.OF_UNUSED,)))
 
 
 def _key(config: Tree) -> ConfigKey:

@@ -5,17 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from importer.account import (
-    IGNORED,
-    MISSING,
-    NO_COUNTERPART,
-    Account,
-    UntranslatableError,
-    default,
-    dropped,
-    rule,
-    service_name,
-)
+from importer.account import MISSING, Account, UntranslatableError, default, ignored, lost, rule, service_name
 from importer.gotemplate import rendered
 from importer.leaves import Origin, Tree, at, fields_at, leaves, plain, tagged, value_at
 from importer.llmd.service import ROLES, ModelService, translated
@@ -113,13 +103,12 @@ def _base(number: int, tree: Tree, service: ModelService, account: Account) -> M
 # --- decided outcomes ---------------------------------------------------------------------------------
 
 _USED: Final = default("the output has it, or the controller makes it by itself")
-_PICKER: Final = dropped(
-    NO_COUNTERPART,
+_PICKER: Final = lost(
     "the endpoint picker is another release: see `template` and `endpointPickerConfig` of the router",
 )
-_SERVICE: Final = dropped(NO_COUNTERPART, "clients call the Service NAME-api: write others yourself")
-_DEPLOYMENT: Final = dropped(
-    NO_COUNTERPART, "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
+_SERVICE: Final = lost("clients call the Service NAME-api: write others yourself")
+_DEPLOYMENT: Final = lost(
+    "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
 )
 _OF_DEPLOYMENTS: Final = (
     *("apiVersion", "kind", "metadata.name", "metadata.namespace"),
@@ -132,12 +121,10 @@ OF_BASES: Final = (  # of two rules for a path, the first one counts
     *(rule(f"data.{role}Service", _SERVICE) for role in ROLES),
     rule("data.eppDeployment", _PICKER),
     *(rule(f"data.{key}", _USED) for key in (*KEYS, "eppService")),
-    rule("data.*", dropped(IGNORED, "llm-d reads no such key")),
+    rule("data.*", ignored("llm-d reads no such key")),
     *(rule(f"data.{role}Deployment.{path}", _USED) for role in ROLES for path in _OF_DEPLOYMENTS),
 )
-_REPLICAS: Final = dropped(
-    NO_COUNTERPART, "with decoupleScaling, an autoscaler counts: the role begins with 1"
-)
+_REPLICAS: Final = lost("with decoupleScaling, an autoscaler counts: the role begins with 1")
 OF_SERVICES: Final = (
     *(rule(path, _USED) for path in ("apiVersion", "kind", "spec")),
     rule("spec.endpointPicker", _PICKER),
