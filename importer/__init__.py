@@ -2,7 +2,6 @@
 
 `table`      the importers by group and kind: `kserve`, `llmd` and `lws`
 `leaves`     the leaves of an object, and trees that carry their origins
-`stored`     the parts of an object that no manifest has
 `account`    what the importers make: the output, and the outcome of what is left out
 `report`     what became of each leaf; text and JSON
 `script`     the commands of a shell's script, as each pod of a group runs them; which change nothing

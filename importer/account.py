@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from importer.leaves import LeafPath, Origin, Tree, origins, value_at
 from intent.errors import FieldError
@@ -87,8 +87,7 @@ def kept(reason: str, code: str = "") -> Outcome:
     return Outcome("kept", reason=reason, code=code)
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeRule:
+class OutcomeRule(NamedTuple):
     """The outcome of the leaves at and below a path that do not stand in the output.
 
     For those that do, an outcome of the same kind adds its reason.
@@ -97,12 +96,10 @@ class OutcomeRule:
     path: LeafPath
     """`*` is any key or index."""
     outcome: Outcome
-    empty: bool = False
-    """Whether it is for empty maps and lists, and null, alone."""
 
-    def covers(self, path: LeafPath, value: Any) -> bool:
-        """Return whether a leaf with a value is at or below the path."""
-        if len(path) < len(self.path) or (self.empty and value not in ({}, [], None)):
+    def covers(self, path: LeafPath) -> bool:
+        """Return whether a leaf is at or below the path."""
+        if len(path) < len(self.path):
             return False
         for step, known in zip(self.path, path, strict=False):  # noqa: SIM110 - `all` takes three times as long
             if step not in (known, ANY):
@@ -115,21 +112,19 @@ def rule(path: str, outcome: Outcome) -> OutcomeRule:
     return OutcomeRule(tuple(path.split(".")), outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Line(NamedTuple):
+    """What became of one leaf of the input, or of a launch that stays by hand."""
+
+    document: int
+    path: str
+    outcome: Outcome
+
+
+class Problem(NamedTuple):
     """Why an object of the input cannot be imported. Its leaves are all dropped."""
 
     document: int
     error: FieldError
-
-
-@dataclass(frozen=True, slots=True)
-class ByHand:
-    """A launch that stays as its author wrote it."""
-
-    document: int
-    path: str
-    reason: str
 
 
 class UntranslatableError(Exception):
@@ -149,7 +144,8 @@ class Account:
     rules: defaultdict[int, list[OutcomeRule]] = field(default_factory=lambda: defaultdict(list))
     """By the document."""
     problems: list[Problem] = field(default_factory=list)
-    by_hand: list[ByHand] = field(default_factory=list)
+    by_hand: list[Line] = field(default_factory=list)
+    """The launches that stay as their authors wrote them."""
     parts: defaultdict[Origin, dict[LeafPath, None]] = field(default_factory=lambda: defaultdict(dict))
     """Of a text that has an object: the leaves of this in their order; their paths begin with the text's."""
 
@@ -162,13 +158,16 @@ class Account:
         for document, path in origins(tree):
             self.say(document, OutcomeRule(path, outcome))
 
+    def stays(self, document: int, path: str, reason: str) -> None:
+        """Record a launch that stays by hand."""
+        self.by_hand.append(Line(document, path, kept(f"the launch stays: {reason}", KEPT_LAUNCH)))
+
     @contextmanager
     def importing(self, document: int) -> Iterator[None]:
-        """Record why an object cannot be imported, in place of its rules, if the block says so."""
+        """Record why an object cannot be imported, if the block says so."""
         try:
             yield
         except UntranslatableError as problem:
-            self.rules.pop(document, None)
             self.problems.append(Problem(document, problem.error))
 
 

@@ -13,7 +13,6 @@ from importer.account import (
     NO_COUNTERPART,
     OVERRIDDEN,
     Account,
-    ByHand,
     Outcome,
     default,
     dropped,
@@ -150,7 +149,7 @@ def _member(
     try:
         launch = _launch([at(tree, *each) for each in engines], len(indexes), size)
     except StaysError as error:
-        account.by_hand.append(ByHand(number, path, str(error)))
+        account.stays(number, path, str(error))
         for each in engines:
             account.leave(picked(at(tree, *each), *_LAUNCHES), kept(str(error), KEPT_LAUNCH))
         launcher = "none"

@@ -5,40 +5,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from importer.account import (
-    KEPT_LAUNCH,
     KINDS,
     UNKNOWN,
     UNUSED,
     Account,
-    ByHand,
+    Line,
     Outcome,
     OutcomeKind,
     OutcomeRule,
     default,
     dropped,
-    kept,
     lost,
 )
 from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, written
-from importer.stored import OF_SERVER
 from intent import Object
 from intent.errors import counted, printable
 from intent.shapes import mapping, metadata, text
-
-
-class Line(NamedTuple):
-    """One leaf of the input, and its outcome."""
-
-    document: int
-    path: str
-    outcome: Outcome
 
 
 class ImportReport(NamedTuple):
     """All leaves of the input, in their order."""
 
     lines: tuple[Line, ...]
-    by_hand: tuple[ByHand, ...]
+    by_hand: tuple[Line, ...]
     failed: frozenset[int]
     """The objects that cannot be imported."""
 
@@ -53,11 +42,11 @@ class ImportReport(NamedTuple):
 
 def report(objects: Sequence[Object], account: Account) -> ImportReport:
     """Return the outcome of each leaf of the input."""
-    placed = _placed(objects, account.objects)
+    placed = _placed(account.objects)
     failed = {problem.document: problem.error.code for problem in account.problems}
     lines: list[Line] = []
     for number, obj in enumerate(objects):
-        rules = sorted((*account.rules.get(number, ()), *OF_SERVER), key=lambda each: -len(each.path))
+        rules = sorted(account.rules.get(number, ()), key=lambda each: -len(each.path))
         document = _Document(number, placed, rules, failed.get(number, ""))
         for path, value in leaves(obj):
             parts = account.parts.get(Origin(number, path))
@@ -70,23 +59,25 @@ class _Document(NamedTuple):
     """What is known of the leaves of an object of the input."""
 
     number: int
-    placed: Mapping[Origin, OutcomeKind]
-    """The leaves that stand in the output."""
+    placed: Mapping[Origin, list[tuple[LeafPath, Any]]]
+    """Where a leaf stands in the output, with its value there."""
     rules: Sequence[OutcomeRule]
     """The longest first."""
     failure: str
     """The code of the reason why the object cannot be imported; empty if it can."""
 
     def outcome(self, path: LeafPath, value: Any) -> Outcome:
-        """Return the outcome of a leaf."""
-        kind = self.placed.get(Origin(self.number, path))
-        ruled = next((each.outcome for each in self.rules if each.covers(path, value)), None)
-        if kind:
+        """Return the outcome of a leaf: kept, if it stands at its own place of the output too."""
+        if self.failure:
+            return dropped(self.failure, "the object cannot be imported")
+        ruled = next((each.outcome for each in self.rules if each.covers(path)), None)
+        if places := self.placed.get(Origin(self.number, path)):
+            kind: OutcomeKind = "kept" if (path, value) in places else "translated"
             return ruled if ruled and (ruled.partly or ruled.kind == kind) else Outcome(kind)
         if ruled and ruled.kind not in {"kept", "translated"}:
             return ruled
-        if self.failure:
-            return dropped(self.failure, "the object cannot be imported")
+        if value in ({}, [], None):
+            return default("an empty field adds nothing")
         return dropped(UNKNOWN, "no rule of the import knows the field")
 
     def of_text(self, path: LeafPath, parts: Iterable[LeafPath]) -> Outcome:
@@ -100,22 +91,14 @@ class _Document(NamedTuple):
         return next(iter(outcomes.values()), default("the object adds nothing"))
 
 
-def _placed(objects: Sequence[Object], output: Iterable[Tree]) -> dict[Origin, OutcomeKind]:
-    """Return the outcome of each leaf that stands in the output: kept if one place is its own."""
-    placed: dict[Origin, OutcomeKind] = {}
+def _placed(output: Iterable[Tree]) -> Mapping[Origin, list[tuple[LeafPath, Any]]]:
+    """Return the places of the output where each leaf of the input stands, with its value there."""
+    placed = defaultdict[Origin, list[tuple[LeafPath, Any]]](list)
     for tree in output:
         for path, leaf in leaves(tree):
             for origin in leaf.origins if isinstance(leaf, Leaf) else ():
-                is_own = origin.path == path and _is_at(objects[origin.document], path, leaf.value)
-                placed[origin] = "kept" if is_own else placed.get(origin, "translated")
+                placed[origin].append((path, leaf.value))
     return placed
-
-
-def _is_at(obj: Any, path: LeafPath, value: Any) -> bool:
-    """Return whether an object has a value at an existing path."""
-    for step in path:
-        obj = obj[step]
-    return type(obj) is type(value) and bool(obj == value)
 
 
 # --- text and JSON ------------------------------------------------------------------------------------
@@ -137,12 +120,8 @@ def as_text(result: ImportReport, objects: Sequence[Object], places: Sequence[st
     where = [f"{described(obj)}, {places[number]}" for number, obj in enumerate(objects)]
     outcomes = [line for line in result.lines if line.document not in result.failed]
     lost = [line for line in outcomes if line.outcome.is_lost]
-    hand = [
-        Line(launch.document, launch.path, kept(f"the launch stays: {launch.reason}", KEPT_LAUNCH))
-        for launch in result.by_hand
-    ]
     told = [line for line in outcomes if line.outcome.is_told]
-    for title, lines in (("lost", lost), ("by hand", hand), ("note", told)):
+    for title, lines in (("lost", lost), ("by hand", result.by_hand), ("note", told)):
         for (document, reason), paths in _by_reason(lines).items():
             more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
             yield printable(f"{title:8} {where[document]}: {paths[0] or 'the object'}{more}: {reason}")
@@ -151,7 +130,8 @@ def as_text(result: ImportReport, objects: Sequence[Object], places: Sequence[st
         names = (described(objects[number]) for number, each in unused.items() if each.reason == reason)
         yield printable(f"{'unused':8} {', '.join(names)}: {reason}")
     failed = f", {len(result.failed)} not imported" if result.failed else ""
-    yield f"{counted(len(objects), 'object')}: {len(_by_reason(lost))} lost, {len(hand)} by hand{failed}"
+    numbers = f"{len(_by_reason(lost))} lost, {len(result.by_hand)} by hand{failed}"
+    yield f"{counted(len(objects), 'object')}: {numbers}"
 
 
 def _by_reason(lines: Iterable[Line]) -> Mapping[tuple[int, str], list[str]]:
@@ -181,7 +161,9 @@ def as_data(result: ImportReport, objects: Sequence[Object], places: Sequence[st
             }
             for line in result.lines
         ],
-        "byHand": [{**place(each.document, each.path), "reason": each.reason} for each in result.by_hand],
+        "byHand": [
+            {**place(line.document, line.path), "reason": line.outcome.reason} for line in result.by_hand
+        ],
         "summary": {kind: kinds[kind] for kind in KINDS}
         | {"lost": len(result.lost), "byHand": len(result.by_hand)},
     }

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from importer import lws
-from importer.account import UNUSED, Account, OutcomeRule, Problem, UntranslatableError, dropped
+from importer.account import STORED, UNUSED, Account, OutcomeRule, Problem, UntranslatableError, dropped
 from importer.kserve import translate as kserve
-from importer.leaves import Tree, plain, tagged
+from importer.leaves import LeafPath, Tree, at, plain, tagged, without
 from importer.llmd import translate as llmd
 from importer.report import ImportReport, report
-from importer.stored import manifest
 from intent import Object
 from intent.shapes import metadata, text
 
@@ -79,12 +78,46 @@ OTHERS: Final = Importer(frozenset(), _as_they_are)
 BY_KIND: Final[Mapping[GroupKind, Importer]] = {kind: each for each in IMPORTERS for kind in each.kinds}
 
 
+# --- parts that no manifest has -----------------------------------------------------------------------
+
+_ANNOTATIONS: Final = ("metadata", "annotations")
+_BY_SERVER: Final[tuple[LeafPath, ...]] = (
+    ("status",),
+    *(
+        ("metadata", name)
+        for name in (
+            *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
+            *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"),
+        )
+    ),
+    (*_ANNOTATIONS, "kubectl.kubernetes.io/last-applied-configuration"),
+)
+"""The paths of what a cluster or a client adds to an object, and no manifest has."""
+_STORED: Final = tuple(
+    OutcomeRule(path, dropped(STORED, "it belongs to the object in the cluster, and to no manifest"))
+    for path in _BY_SERVER
+)
+
+
+def _manifest(tree: Tree) -> Tree:
+    """Return the tree of an object without these parts."""
+    for path in _BY_SERVER:
+        if at(tree, *path) is not None:
+            tree = without(tree, path)
+    return without(tree, _ANNOTATIONS) if at(tree, *_ANNOTATIONS) == {} else tree
+
+
+# --- all objects --------------------------------------------------------------------------------------
+
+
 def import_all(objects: Sequence[Object]) -> ImportResult:
     """Import all objects: the output of each importer in the order of the table, then the others."""
     account = Account()
     claimed = {number: each for each in IMPORTERS for number in each.claims(objects)}
     importers = [BY_KIND.get(group_kind(obj), claimed.get(n, OTHERS)) for n, obj in enumerate(objects)]
-    trees = {number: manifest(tagged(number, obj)) for number, obj in enumerate(objects)}
+    trees = {number: _manifest(tagged(number, obj)) for number, obj in enumerate(objects)}
+    for number in trees:
+        account.say(number, *_STORED)
     for each in (*IMPORTERS, OTHERS):
         each.translate({n: tree for n, tree in trees.items() if importers[n] is each}, account)
     output = tuple(plain(tree) for tree in account.objects)

@@ -48,7 +48,6 @@ _OF_SPECS: Final[Mapping[str, Outcome]] = {
 _SCHEDULER: Final = ("spec", "router", "scheduler")
 
 OF_AUTHORS: Final[tuple[OutcomeRule, ...]] = (
-    OutcomeRule(("spec",), default("an empty field adds nothing"), empty=True),
     *(rule(path, _OURS) for path in ("apiVersion", "kind", "metadata")),
     *(rule(f"spec.{path}", outcome) for path, outcome in _OF_SPECS.items()),
     *(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from importer.account import Account, ByHand, ignored, lost
+from importer.account import Account, ignored, lost
 from importer.kserve.bases import Merged
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
@@ -113,7 +113,7 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
     launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
     if nodes > 1 and not is_plain:
         path = "spec.prefill.template" if name == "prefill" else "spec.template"
-        account.by_hand.append(ByHand(service.document, path, _STAYS))
+        account.stays(service.document, path, _STAYS)
     for field, (pod, _), ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
         role[field] = _template(pod, workload, service, ours)
     return role

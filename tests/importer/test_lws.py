@@ -300,7 +300,7 @@ def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why:
         (one.outcome.kind, one.outcome.reason) for one in made.report.lines if one.outcome.code == KEPT_LAUNCH
     }
     assert noted == {("kept", why)}
-    assert [each.reason for each in made.report.by_hand] == [why]
+    assert [line.outcome.reason for line in made.report.by_hand] == [f"the launch stays: {why}"]
     assert made.objects[0]["spec"] == obj["spec"]
     assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
     assert not made.report.lost
