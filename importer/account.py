@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from importer.leaves import LeafPath, Origin, Tree, origins, value_at
+from importer.leaves import LeafPath, Tree, origins, value_at
 from intent.errors import FieldError
 from intent.names import is_dns_1035_label
 
@@ -72,9 +72,9 @@ def dropped(code: str, reason: str, *, note: bool = False) -> Outcome:
     return Outcome("dropped", reason=reason, code=code, note=note)
 
 
-def lost(reason: str) -> Outcome:
-    """Return the outcome of what has no counterpart."""
-    return dropped(NO_COUNTERPART, reason)
+def lost(reason: str, *, partly: bool = False) -> Outcome:
+    """Return the outcome of what has no counterpart; `partly`: the output has the rest of the leaf."""
+    return Outcome("dropped", reason, NO_COUNTERPART, partly=partly)
 
 
 def ignored(reason: str, *, note: bool = False) -> Outcome:
@@ -146,8 +146,6 @@ class Account:
     problems: list[Problem] = field(default_factory=list)
     by_hand: list[Line] = field(default_factory=list)
     """The launches that stay as their authors wrote them."""
-    parts: defaultdict[Origin, dict[LeafPath, None]] = field(default_factory=lambda: defaultdict(dict))
-    """Of a text that has an object: the leaves of this in their order; their paths begin with the text's."""
 
     def say(self, document: int, *rules: OutcomeRule) -> None:
         """Record rules for an object."""

@@ -57,6 +57,15 @@ def tagged(document: int, value: Any, path: LeafPath = ()) -> Tree:
     return Leaf(value, (Origin(document, path),))
 
 
+def of_text(text: Leaf, value: Any) -> Tree:
+    """Return the tree of an object that a text has: each of its leaves comes from the text."""
+    if isinstance(value, dict) and value:
+        return {key: of_text(text, below) for key, below in value.items()}
+    if isinstance(value, list) and value:
+        return [of_text(text, below) for below in value]
+    return text.having(value)
+
+
 def at(tree: Tree, *path: str | int) -> Tree:
     """Return the part of a tree at a path; None if there is none."""
     for step in path:

@@ -10,10 +10,8 @@ from typing import Final
 
 from importer.account import (
     KEPT_LAUNCH,
-    NO_COUNTERPART,
     OVERRIDDEN,
     Account,
-    Outcome,
     default,
     dropped,
     kept,
@@ -225,7 +223,7 @@ def _replaced(own: Tree, launch: GroupLaunch, start: PodStart, account: Account)
     for places in dict.fromkeys(word.origins for word in start.changed):
         words = dict.fromkeys(word.value for word in start.changed if word.origins == places)
         reason = f"the launcher has its own value for {', '.join(words)}, or none"
-        account.leave(Leaf(None, places), Outcome("dropped", reason, NO_COUNTERPART, partly=True))
+        account.leave(Leaf(None, places), lost(reason, partly=True))
     account.leave(picked(own, *_LAUNCHES), _LAUNCHED)
     others = {key: value for key, value in own.items() if key not in _LAUNCHES}
     if start.env:

@@ -15,7 +15,6 @@ from importer.account import (
     OutcomeRule,
     default,
     dropped,
-    lost,
 )
 from importer.leaves import Leaf, LeafPath, Origin, Tree, leaves, written
 from intent import Object
@@ -49,9 +48,7 @@ def report(objects: Sequence[Object], account: Account) -> ImportReport:
         rules = sorted(account.rules.get(number, ()), key=lambda each: -len(each.path))
         document = _Document(number, placed, rules, failed.get(number, ""))
         for path, value in leaves(obj):
-            parts = account.parts.get(Origin(number, path))
-            outcome = document.outcome(path, value) if parts is None else document.of_text(path, parts)
-            lines.append(Line(number, written(path), outcome))
+            lines.append(Line(number, written(path), document.outcome(path, value)))
     return ImportReport(tuple(lines), tuple(account.by_hand), frozenset(failed))
 
 
@@ -79,16 +76,6 @@ class _Document(NamedTuple):
         if value in ({}, [], None):
             return default("an empty field adds nothing")
         return dropped(UNKNOWN, "no rule of the import knows the field")
-
-    def of_text(self, path: LeafPath, parts: Iterable[LeafPath]) -> Outcome:
-        """Return the outcome of a text that has an object with these leaves: lost, if one of them is."""
-        outcomes = {part: self.outcome(part, ...) for part in parts}
-        if gone := [part for part, each in outcomes.items() if each.is_lost]:
-            names = ", ".join(written(part[len(path) :]) for part in gone)
-            return lost(f"of its object, {names} are lost: {outcomes[gone[0]].reason}")
-        if any(each.kind in {"kept", "translated"} for each in outcomes.values()):
-            return Outcome("translated")
-        return next(iter(outcomes.values()), default("the object adds nothing"))
 
 
 def _placed(output: Iterable[Tree]) -> Mapping[Origin, list[tuple[LeafPath, Any]]]:

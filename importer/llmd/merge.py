@@ -31,40 +31,27 @@ _SOURCES: Final = frozenset({"value", "valueFrom"})
 
 def merged(base: Tree, over: Tree, field: str = "") -> Tree:
     """Return one tree over another; `field` is the name of the field that both are."""
-    if base is None:
-        return over
     if isinstance(base, dict) and isinstance(over, dict):
-        return _objects(base, over, field)
+        if field in _OF_ANY_VALUE:
+            return {**base, **{key: value for key, value in over.items() if plain(value) is not None}}
+        if field == "env" and any(plain(over[key]) for key in _SOURCES & over.keys()):
+            base = {key: value for key, value in base.items() if key not in _SOURCES}
+        return {**base, **{key: merged(base.get(key), value, key) for key, value in over.items()}}
     if isinstance(base, list) and isinstance(over, list):
         return _lists(base, over, field)
-    if isinstance(over, Leaf):
-        return over if over.value else base
-    return over
-
-
-def _objects(base: dict[str, Tree], over: dict[str, Tree], field: str) -> Tree:
-    if field == "env" and any(plain(over[key]) for key in _SOURCES & over.keys()):
-        base = {key: value for key, value in base.items() if key not in _SOURCES}
-    if field in _OF_ANY_VALUE:
-        return {**base, **{key: value for key, value in over.items() if plain(value) is not None}}
-    return {**base, **{key: merged(base.get(key), value, key) for key, value in over.items()}}
+    return base if base is not None and isinstance(over, Leaf) and not over.value else over
 
 
 def _lists(base: list[Tree], over: list[Tree], field: str) -> Tree:
-    if field == "args":
-        return [*over, *base]
     if field == "command":
         return over
     key = BY_NAME.get(field)
     if key is None:
-        return [*base, *over]
-    names = [text(value_at(item, key)) for item in base]
+        return [*over, *base] if field == "args" else [*base, *over]
     last = {name: item for item in over if (name := text(value_at(item, key)))}
-    items = [_item(item, last.get(name), field) for item, name in zip(base, names, strict=True)]
+    names = [text(value_at(item, key)) for item in base]
+    items = [
+        item if name not in last else last[name] if field in WHOLE else merged(item, last[name], field)
+        for item, name in zip(base, names, strict=True)
+    ]
     return [*items, *(item for item in over if text(value_at(item, key)) not in {*names} - {""})]
-
-
-def _item(base: Tree, over: Tree, field: str) -> Tree:
-    if over is None:
-        return base
-    return over if field in WHOLE else merged(base, over, field)

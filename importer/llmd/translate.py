@@ -5,9 +5,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from importer.account import MISSING, Account, UntranslatableError, default, ignored, lost, rule, service_name
+from importer.account import (
+    MISSING,
+    Account,
+    OutcomeRule,
+    UntranslatableError,
+    default,
+    ignored,
+    lost,
+    rule,
+    service_name,
+)
 from importer.gotemplate import rendered
-from importer.leaves import Origin, Tree, at, fields_at, leaves, plain, tagged, value_at
+from importer.leaves import LeafPath, Tree, at, fields_at, leaves, of_text, plain, value_at, written
 from importer.llmd.service import ROLES, ModelService, translated
 from importer.llmd.variables import artifact, functions, variables
 from intent import Object, yaml
@@ -15,11 +25,6 @@ from intent.shapes import mapping, metadata, text
 
 GROUP: Final = "llm-d.ai"
 KIND: Final = "ModelService"
-KEYS: Final = (
-    *("configMaps", "prefillDeployment", "decodeDeployment", "httpRoute"),
-    *("inferencePool", "inferenceModel", "eppDeployment"),
-)
-"""The keys of a BaseConfig whose objects count here; llm-d knows three Services too, and ignores others."""
 BaseKey = tuple[str, str]
 """Namespace and name of a BaseConfig."""
 
@@ -83,46 +88,51 @@ def _translated(
 
 
 def _base(number: int, tree: Tree, service: ModelService, account: Account) -> Mapping[str, Tree]:
-    """Return the rendered objects of a BaseConfig, whose leaves come from below the texts."""
+    """Return the rendered objects of a BaseConfig, whose leaves come from their texts."""
     objects: dict[str, Tree] = {}
     data = fields_at(tree, "data")
     for name in (name for name in KEYS if isinstance(value_at(data, name), str)):
-        place = ("data", name)
+        rendered_text = service.render(data[name])
         try:
-            value = next(yaml.load(service.render(data[name]).value), None) or {}
+            value = next(yaml.load(rendered_text.value), None)
         except yaml.UNREADABLE as error:
             raise UntranslatableError(f"data.{name}", f"is not YAML: {yaml.problem(error)}") from error
-        if not isinstance(value, dict | list):
+        if value and not isinstance(value, dict | list):
             raise UntranslatableError(f"data.{name}", "must be an object")
-        if value:
-            objects[name] = tagged(number, value, place)
-        account.parts[Origin(number, place)] |= {path: None for path, _ in leaves(value, place) if value}
+        objects |= {name: of_text(rendered_text, value)} if value else {}
+        if name in DEPLOYMENTS and (others := [written(path) for path, _ in leaves(value) if _is_lost(path)]):
+            reason = f"of its object, {', '.join(others)} are lost: {DEPLOYMENT}"
+            account.say(number, OutcomeRule(("data", name), lost(reason, partly=True)))
     return objects
+
+
+def _is_lost(path: LeafPath) -> bool:
+    """Return whether the output has nothing of a field of a Deployment."""
+    return bool(path) and all(path[: len(known)] != known for known in _OF_DEPLOYMENTS)
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------
 
-_USED: Final = default("the output has it, or the controller makes it by itself")
-_PICKER: Final = lost(
-    "the endpoint picker is another release: see `template` and `endpointPickerConfig` of the router",
-)
-_SERVICE: Final = lost("clients call the Service NAME-api: write others yourself")
-_DEPLOYMENT: Final = lost(
-    "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
-)
-_OF_DEPLOYMENTS: Final = (
-    *("apiVersion", "kind", "metadata.name", "metadata.namespace"),
-    *("spec.selector", "spec.replicas", "spec.template"),
+DEPLOYMENTS: Final = tuple(f"{role}Deployment" for role in ROLES)
+KEYS: Final = ("configMaps", *DEPLOYMENTS, "httpRoute", "inferencePool", "inferenceModel", "eppDeployment")
+"""The keys of a BaseConfig whose objects count here; llm-d knows three Services too, and ignores others."""
+DEPLOYMENT: Final = "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
+_OF_DEPLOYMENTS: Final[tuple[LeafPath, ...]] = (
+    *(("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")),
+    *(("spec", "selector"), ("spec", "replicas"), ("spec", "template")),
 )
 """What the output has of a Deployment, as far as the ModelService has no other value."""
+_USED: Final = default("the output has it, or the controller makes it by itself")
+_PICKER: Final = lost(
+    "the endpoint picker is another release: see `template` and `endpointPickerConfig` of the router"
+)
+_SERVICE: Final = lost("clients call the Service NAME-api: write others yourself")
 OF_BASES: Final = (  # of two rules for a path, the first one counts
     *(rule(path, _USED) for path in ("apiVersion", "kind", "metadata", "immutable", "data")),
-    *(rule(f"data.{role}Deployment", _DEPLOYMENT) for role in ROLES),
     *(rule(f"data.{role}Service", _SERVICE) for role in ROLES),
     rule("data.eppDeployment", _PICKER),
     *(rule(f"data.{key}", _USED) for key in (*KEYS, "eppService")),
     rule("data.*", ignored("llm-d reads no such key")),
-    *(rule(f"data.{role}Deployment.{path}", _USED) for role in ROLES for path in _OF_DEPLOYMENTS),
 )
 _REPLICAS: Final = lost("with decoupleScaling, an autoscaler counts: the role begins with 1")
 OF_SERVICES: Final = (
