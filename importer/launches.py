@@ -16,10 +16,10 @@ otherwise, such as another port of Ray, is `PodStart.changed`.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from importer.leaves import Leaf, Tree, items_at, plain
-from importer.script import SHELLS, ScriptCommand, commands, is_endless
+from importer.script import SHELLS, commands, is_endless
 from importer.words import OF_LWS, GroupPod, StaysError, references
 from intent import Object
 from intent.accelerators import is_accelerator
@@ -146,44 +146,21 @@ def _without(words: Sequence[Leaf], flags: Sequence[Flag]) -> tuple[Leaf, ...]:
 # --- one template -------------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
-    """What of a container and its pod a launch is compared with."""
-
-    pod: GroupPod
-    entrypoint: str
-    """The image that reads the words; empty if the container has a command."""
-    devices: tuple[str, ...]
-    """The counts of accelerators that the container asks for."""
-
-
-_SIZE_OF_LWS: Final = "metadata.annotations['leaderworkerset.sigs.k8s.io/size']"
-
-
-def _place(container: Object, index: int, size: int) -> _Place:
-    env: dict[str, str | None] = {}
-    addresses: set[str] = set()
-    for entry in map(mapping, listed(container.get("env"))):
-        name, source = text(entry.get("name")), mapping(entry.get("valueFrom"))
-        path = text(mapping(source.get("fieldRef")).get("fieldPath"))
-        env[name] = None if "valueFrom" in entry else text(entry.get("value"))
-        if path == _SIZE_OF_LWS:
-            env[name] = str(size)
-        if path in {"status.podIP", "status.hostIP"}:
-            addresses.add(name)
-    limits = mapping(mapping(container.get("resources")).get("limits"))
-    devices = tuple(str(count) for name, count in limits.items() if is_accelerator(name))
-    pod = GroupPod(index, size, env, frozenset(addresses))
-    entrypoint = "" if container.get("command") else text(container.get("image"))
-    return _Place(pod, entrypoint, devices)
-
-
 def _start(container: Tree, index: int, size: int) -> PodStart:
-    """Return what a container starts in a pod."""
+    """Return what a container starts in a pod: Ray, an engine, or on the leader both."""
     obj = plain(container)
-    place, shell = _place(obj, index, size), _command(obj).shell
+    limits = mapping(mapping(obj.get("resources")).get("limits"))
+    entries = list(map(mapping, listed(obj.get("env"))))
+    env = {
+        text(each.get("name")): None if "valueFrom" in each else text(each.get("value")) for each in entries
+    }
+    addresses = frozenset(text(each.get("name")) for each in entries if _is_address(each.get("valueFrom")))
+    devices = tuple(str(count) for name, count in limits.items() if is_accelerator(name))
+    pod = GroupPod(index, size, env, addresses, devices)
     words = (*items_at(container, "command"), *items_at(container, "args"))
+    shell = _command(obj).shell
     if shell is None:
-        return _of_command(words, place)
+        return _of_command(words, pod, "" if obj.get("command") else text(obj.get("image")))
     before = [word.value for word in words[: shell.index]]
     if before[0] not in SHELLS:
         raise StaysError(f"{before[0][:60]} starts the shell of the script")
@@ -191,68 +168,68 @@ def _start(container: Tree, index: int, size: int) -> PodStart:
         raise StaysError("a login shell reads files of the image first: without -l, the script is read")
     if words[shell.index + 1 :]:
         raise StaysError("arguments follow the script of a shell")
-    return _of_script(commands(words[shell.index], place.pod), place._replace(entrypoint=""))
+    starts: list[PodStart] = []
+    for line in commands(words[shell.index], pod):
+        if not is_endless([word.value for word in line.words]) or not starts or starts[-1].engine:
+            starts.append(replace(_of_command(line.words, pod), env=line.env))
+    return _of_script(starts)
+
+
+def _is_address(source: Any) -> bool:
+    return mapping(mapping(source).get("fieldRef")).get("fieldPath") in ("status.podIP", "status.hostIP")
 
 
 _LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
 
 
-def _of_script(lines: Sequence[ScriptCommand], place: _Place) -> PodStart:
-    """Return what commands start: Ray, then on the leader the engine."""
-    starts: list[PodStart] = []
-    for line in lines:
-        if not is_endless([word.value for word in line.words]) or not starts or starts[-1].engine:
-            starts.append(replace(_of_command(line.words, place), env=line.env))
-    nodes = [start for start in starts if not start.engine]
-    engines = [start for start in starts if start.engine]
-    if len(nodes) > 1 or len(engines) > 1 or not starts:
-        raise StaysError("the script starts no engine, or several")
-    if not nodes:
-        return engines[0]
-    if not engines:
-        if nodes[0].part == "leader":
-            raise StaysError("the script starts a head of Ray and no engine")
-        return nodes[0]
-    if nodes[0].part != "leader" or engines[0].launcher:
-        raise StaysError("the script launches the nodes in two ways")
-    if own := sorted(dict(nodes[0].env.items() - engines[0].env.items())):
+def _of_script(starts: Sequence[PodStart]) -> PodStart:
+    """Return what the commands of a script start together."""
+    nodes, engines = ([start for start in starts if bool(start.engine) is has] for has in (False, True))
+    if len(nodes) + len(engines) == 1 and not (nodes and nodes[0].part == "leader"):
+        return starts[0]
+    if len(nodes) != 1 or len(engines) != 1 or nodes[0].part != "leader" or engines[0].launcher:
+        raise StaysError("the script does not start one engine, on the leader after a head of Ray")
+    (node,), (engine,) = nodes, engines
+    if own := sorted(dict(node.env.items() - engine.env.items())):
         raise StaysError(f"{own[0]} is a variable of Ray, and not of the engine")
-    changed = (*nodes[0].changed, *engines[0].changed)
-    return replace(engines[0], part="leader", launcher=RAY_START, changed=changed)
+    return replace(engine, part="leader", launcher=RAY_START, changed=(*node.changed, *engine.changed))
 
 
 _SERVING: Final = ("multi-node-serving.sh", "ray_init.sh")
 """The script of vLLM's images that starts Ray, with its earlier name."""
 
 
-def _of_command(words: Sequence[Leaf], place: _Place) -> PodStart:
-    """Read a command: of Ray, or of an engine."""
+def _of_command(words: Sequence[Leaf], pod: GroupPod, entrypoint: str = "") -> PodStart:
+    """Read a command, of Ray or of an engine; `entrypoint` is the image, if that reads the words."""
     if len(words) > 1 and words[0].value in SHELLS and words[1].value.endswith(_SERVING):
         words = words[1:]
     texts = tuple(word.value for word in words)
     if texts[:1] and texts[0].endswith(_SERVING):
-        return _ray_node(words[2:], place, leads=texts[1:2] == ("leader",))
+        return _ray_node(words[2:], pod, leads=texts[1:2] == ("leader",))
     if texts[:2] == ("ray", "start"):
-        return _ray_node(words[2:], place, leads="--head" in texts)
+        return _ray_node(words[2:], pod, leads="--head" in texts)
     if texts[:2] == ("ray", "symmetric-run") and END in texts:
         end = texts.index(END)
-        engine = _engine(words[end + 1 :], place)
-        return replace(engine, launcher=RAY_SYMMETRIC, changed=_changed(words[2:end], place))
-    return _native(words, place)
+        engine = _engine(words[end + 1 :], entrypoint)
+        return replace(engine, launcher=RAY_SYMMETRIC, changed=_changed(words[2:end], pod))
+    return _native(words, pod, entrypoint)
 
 
 # --- flags --------------------------------------------------------------------------------------------
 
 _PORTS: Final = {"address": "6379", "ray_address": "6379", "dist-init-addr": "20000"}
 """The ports on the leader where launchers of ours connect."""
-_MASTER_PORT: Final = "29501"
 _ADDRESSES: Final = _PORTS.keys() | {"master-addr", ADDRESS}
 _ADDRESS: Final = re.compile(r"\$\(LWS_LEADER_ADDRESS\)(?::(\d{1,5}))?")
-_SIZES: Final = frozenset({"ray_cluster_size", "min-nodes", NNODES})
+_OF_LWS: Final = {
+    **dict.fromkeys(("ray_cluster_size", "min-nodes", NNODES), "LWS_GROUP_SIZE"),
+    NODE_RANK: "LWS_WORKER_INDEX",
+}
+"""Flags whose value has to be that of a variable."""
 _SAME: Final = {
     **dict.fromkeys(("head", "block", "disable-usage-stats", HEADLESS), ""),
     **dict.fromkeys(("port", "ray_port"), _PORTS["address"]),
-    "master-port": _MASTER_PORT,
+    "master-port": "29501",
 }
 """Flags with the value that launchers of ours give them."""
 _NATIVE: Final[Mapping[str, frozenset[str]]] = {
@@ -263,26 +240,25 @@ _NATIVE: Final[Mapping[str, frozenset[str]]] = {
 _LAUNCHERS: Final = {"vllm": VLLM_NATIVE, "sglang": SGLANG}
 
 
-def _is_same(name: str, value: str, place: _Place) -> bool:
+def _is_same(name: str, value: str, pod: GroupPod) -> bool:
     """Return whether a launcher of ours does the same as a flag with this value."""
     if name in _ADDRESSES:
         address = _ADDRESS.fullmatch(value)
         if address is None:
             raise StaysError(f"--{name} {value[:60]} is not what LWS sets")
         return address[1] in {None, _PORTS.get(name)}
-    value = place.pod.value(value)
-    if name in _SIZES and value != str(place.pod.size):
-        raise StaysError(f"--{name} is {value[:60]}, and the size of the group {place.pod.size}")
-    if name == NODE_RANK and value != str(place.pod.index):
-        raise StaysError(f"--{name} {value[:60]} is the rank of one pod: write $(LWS_WORKER_INDEX)")
+    value = pod.value(value)
+    variable = f"$({_OF_LWS.get(name)})"
+    if name in _OF_LWS and value != pod.value(variable):
+        raise StaysError(f"--{name} is {value[:60]}, and {variable} is {pod.value(variable)}: write that")
     if name == "num-gpus":
-        return value in place.devices
+        return value in pod.devices
     if name == "node-ip-address":
-        return value[2:-1] in place.pod.addresses
-    return name in _SIZES | {NODE_RANK, START_RANK} or _SAME.get(name) == value
+        return value[2:-1] in pod.addresses
+    return name in _OF_LWS or name == START_RANK or _SAME.get(name) == value
 
 
-def _changed(words: Sequence[Leaf], place: _Place) -> tuple[Leaf, ...]:
+def _changed(words: Sequence[Leaf], pod: GroupPod) -> tuple[Leaf, ...]:
     """Return the flags of a command of Ray that a launcher writes otherwise, or not at all."""
     changed: list[Leaf] = []
     rest = list(words)
@@ -293,33 +269,32 @@ def _changed(words: Sequence[Leaf], place: _Place) -> tuple[Leaf, ...]:
             raise StaysError(f"{flag[:60]} is no flag of Ray")
         if not has_value and rest and not rest[0].value.startswith("--"):
             value = rest.pop(0).value
-        if not _is_same(flag[2:], value, place):
+        if not _is_same(flag[2:], value, pod):
             changed.append(_named(word))
     return tuple(changed)
 
 
-def _ray_node(flags: Sequence[Leaf], place: _Place, *, leads: bool) -> PodStart:
-    joins = any("LWS_LEADER_ADDRESS" in word.value for word in flags)
-    if leads == joins:
+def _ray_node(flags: Sequence[Leaf], pod: GroupPod, *, leads: bool) -> PodStart:
+    if leads == any("LWS_LEADER_ADDRESS" in word.value for word in flags):
         raise StaysError("a worker of Ray joins $(LWS_LEADER_ADDRESS), and a head joins nothing")
-    return PodStart("leader" if leads else "worker", RAY_START, changed=_changed(flags, place))
+    return PodStart("leader" if leads else "worker", RAY_START, changed=_changed(flags, pod))
 
 
 # --- engines ------------------------------------------------------------------------------------------
 
 
-def _engine(words: Sequence[Leaf], place: _Place) -> PodStart:
+def _engine(words: Sequence[Leaf], entrypoint: str) -> PodStart:
     texts = tuple(word.value for word in words)
-    read = read_command((), texts, read_image(place.entrypoint))
+    read = read_command((), texts, read_image(entrypoint))
     if read.shell or not read.started:
         shown = " ".join(texts[:2])[:60] or "the entrypoint of the image"
         raise StaysError(f"{shown} is no known engine")
     return PodStart("any", "", tuple(words), read)
 
 
-def _native(words: Sequence[Leaf], place: _Place) -> PodStart:
+def _native(words: Sequence[Leaf], pod: GroupPod, entrypoint: str) -> PodStart:
     """Read an engine, and drop the flags by which it launches the nodes itself."""
-    start = _engine(words, place)
+    start = _engine(words, entrypoint)
     read = start.command
     if read is None or read.kind != "distributed":
         return start
@@ -327,14 +302,14 @@ def _native(words: Sequence[Leaf], place: _Place) -> PodStart:
     if not (flags.last(NNODES) or flags.last(ADDRESS)) or flags.last(DATA_BACKEND):
         raise StaysError("the flags by which the engine launches the nodes are not recognised")
     ours = [flag for flag in flags.given if flag.name in known]
-    other = [flag for flag in ours if not _is_same(flag.name, flag.value or "", place)]
+    other = [flag for flag in ours if not _is_same(flag.name, flag.value or "", pod)]
     # a port that is not the launcher's own stays: the launcher leaves it to the author
     dropped = [flag for flag in ours if flag.name != "master-port" or flag not in other]
-    plain_start = _engine(_without(words, dropped), place)
+    plain_start = _engine(_without(words, dropped), entrypoint)
     if plain_start.command is None or plain_start.command.kind == "distributed":
         raise StaysError("flags remain by which the engine launches the nodes itself")
     if flags.last(ADDRESS):
-        _check_ranks(read, place.pod)
+        _check_ranks(read, pod)
     changed = tuple(_named(words[flag.at]) for flag in other if flag in dropped)
     part: Literal["worker", "any"] = "worker" if flags.last(HEADLESS) else "any"
     return replace(plain_start, part=part, launcher=_LAUNCHERS[read.within], changed=changed)

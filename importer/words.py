@@ -31,6 +31,8 @@ class GroupPod:
     """The variables of the container; None for a value that its manifest does not have."""
     addresses: frozenset[str] = frozenset()
     """Variables whose value is the address of the pod."""
+    devices: tuple[str, ...] = ()
+    """The counts of accelerators that the container asks for."""
 
     def value(self, text: str) -> str:
         """Return a text with the references to known variables replaced.

@@ -201,7 +201,10 @@ KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
         f"ray start --head; {SERVE}; sleep infinity",
         "sleep infinity is no known engine",
     ),
-    "a head alone": ("ray start --head --block", "the script starts a head of Ray and no engine"),
+    "a head alone": (
+        "ray start --head --block",
+        "the script does not start one engine, on the leader after a head of Ray",
+    ),
 }
 """Scripts of a leader whose launch stays, with the reason."""
 KEPT: Final[dict[str, tuple[Object, str]]] = {
@@ -241,11 +244,11 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         lws(
             None, container([*SG, *DIST, "--nnodes", "4", "--node-rank", "$(LWS_WORKER_INDEX)"], image=SGLANG)
         ),
-        "--nnodes is 4, and the size of the group 2",
+        "--nnodes is 4, and $(LWS_GROUP_SIZE) is 2: write that",
     ),
     "a rank": (
         lws(None, container([*SG, *DIST, "--nnodes", "2", "--node-rank", "1"], image=SGLANG)),
-        "--node-rank 1 is the rank of one pod: write $(LWS_WORKER_INDEX)",
+        "--node-rank is 1, and $(LWS_WORKER_INDEX) is 0: write that",
     ),
     "another address": (
         lws(None, container([*SG, *NATIVE, "--dist-init-addr", "10.0.0.1:1"], image=SGLANG)),
