@@ -7,7 +7,7 @@ Another script stays as it is.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from importer.leaves import Leaf, Tree, at, items_at, value_at
@@ -33,17 +33,11 @@ _ASSIGNMENT: Final = re.compile(
 """An assignment of the script, if it is for any version, or from one on."""
 _EVALUATED: Final = re.compile(r'^\s*eval "exec (?P<line>vllm serve .*)"\s*\Z', re.DOTALL | re.MULTILINE)
 _VARIABLE: Final = re.compile(r"\$\{?(?P<name>@|[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
-OURS: Final[Mapping[str, int]] = {
-    "--tensor-parallel-size": 1,
-    "--data-parallel-size": 1,
-    "--data-parallel-size-local": 1,
-    "--data-parallel-rpc-port": 1,
-    "--enable-expert-parallel": 0,
-    "--data-parallel-address": 1,
-    "--data-parallel-start-rank": 1,
-    "--headless": 0,
-}
-"""Flags of the script that `parallelism` and the launcher give, with the number of their values."""
+_OURS: Final = re.compile(
+    r"(?<!\S)--(?:(?:tensor-parallel-size|data-parallel-(?:size|size-local|rpc-port|address|start-rank))\s+\S+"
+    r"|enable-expert-parallel|headless)(?!\S)"
+)
+"""Flags of the script that `parallelism` and the launcher give."""
 
 
 def arguments(container: Tree) -> tuple[Leaf, ...] | None:
@@ -67,24 +61,12 @@ def arguments(container: Tree) -> tuple[Leaf, ...] | None:
         **{name: [script.having(value)] for name, value in _assigned(words[2], container).items()},
         "@": items_at(container, "args"),
     }
-    line = evaluated["line"].replace("\\\n", " ").replace('"', "")
+    line = _OURS.sub("", evaluated["line"].replace("\\\n", " ").replace('"', ""))
     try:
-        leaves = [leaf for word in _without_ours(line.split()[2:]) for leaf in _leaves(word, script, values)]
+        leaves = [leaf for word in line.split()[2:] for leaf in _leaves(word, script, values)]
         return tuple(part for leaf in leaves for part in _split(leaf, pod))
     except StaysError:
         return None
-
-
-def _without_ours(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of the line without the flags that `parallelism` and the launcher give."""
-    skipped = 0
-    for word in words:
-        if skipped:
-            skipped -= 1
-        elif word in OURS:
-            skipped = OURS[word]
-        else:
-            yield word
 
 
 def _leaves(word: str, script: Leaf, values: Mapping[str, Sequence[Tree]]) -> Sequence[Tree]:

@@ -41,30 +41,28 @@ OF_KSERVE: Final[Mapping[str, Function]] = {
 
 # --- the service by its names in Go -------------------------------------------------------------------
 
+_SIZES: Final = ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort")
+
 
 def _pointer(value: Any) -> Pointer | None:
     return Pointer(value) if isinstance(value, int | str) else None
 
 
-_SIZES: Final = ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort")
+def _pod(pod: Any) -> Struct | None:
+    """Return the fields of a pod that templates read; None if there is no pod."""
+    seconds = _pointer(mapping(pod).get("terminationGracePeriodSeconds"))
+    return Struct({"TerminationGracePeriodSeconds": seconds}) if isinstance(pod, dict) else None
 
 
 def _workload(fields: Mapping[str, Any]) -> dict[str, Value]:
     """Return the fields of a workload that templates read."""
-
-    def struct(field: str, below: Mapping[str, Value]) -> Struct | None:
-        return Struct(below) if isinstance(fields.get(field), dict) else None
-
-    def pod(field: str) -> Struct | None:
-        grace = mapping(fields.get(field)).get("terminationGracePeriodSeconds")
-        return struct(field, {"TerminationGracePeriodSeconds": _pointer(grace)})
-
-    sizes = mapping(fields.get("parallelism"))
-    parallelism = {f"{name[:1].upper()}{name[1:]}": _pointer(sizes.get(name)) for name in _SIZES}
+    sizes = fields.get("parallelism")
+    known = {f"{name[:1].upper()}{name[1:]}": _pointer(mapping(sizes).get(name)) for name in _SIZES}
+    is_expert = mapping(sizes).get("expert") is True
     return {
-        "Parallelism": struct("parallelism", {**parallelism, "Expert": sizes.get("expert") is True}),
-        "Template": pod("template"),
-        "Worker": pod("worker"),
+        "Parallelism": Struct({**known, "Expert": is_expert}) if isinstance(sizes, dict) else None,
+        "Template": _pod(fields.get("template")),
+        "Worker": _pod(fields.get("worker")),
         "KVCacheOffloading": None,
     }
 
@@ -78,6 +76,12 @@ def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, m
         "Labels": mapping(metadata.get("labels")),
         "Annotations": mapping(metadata.get("annotations")),
     }
+    prefill = spec.get("prefill")
+    fields = {
+        **_workload(spec),
+        "Model": Struct({"Name": Pointer(model_name)}),
+        "Prefill": Struct(_workload(prefill)) if isinstance(prefill, dict) else None,
+    }
     settings = {
         "SystemNamespace": SYSTEM,
         "IngressGatewayName": GATEWAY,
@@ -86,17 +90,6 @@ def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, m
         "ModelBasedRoutingHeaderName": HEADER,
         "InferencePoolNamespacedName": f"{namespace}/{child_name(name, '-inference-pool')}",
     }
-    prefill = spec.get("prefill")
-    fields = {
-        **_workload(spec),
-        "Model": Struct({"Name": Pointer(model_name)}),
-        "Prefill": Struct(_workload(prefill)) if isinstance(prefill, dict) else None,
-    }
     return Struct(
-        {
-            **own,
-            "ObjectMeta": Struct(own),
-            "Spec": Struct(fields),
-            "GlobalConfig": Struct(settings),
-        }
+        {**own, "ObjectMeta": Struct(own), "Spec": Struct(fields), "GlobalConfig": Struct(settings)}
     )
