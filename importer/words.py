@@ -137,7 +137,7 @@ class Variables:
         """Return the result of an arithmetic expression."""
         try:
             return _folded(ast.parse(_OPERAND.sub(self._operand, text).strip(), mode="eval").body)
-        except (SyntaxError, ValueError, ZeroDivisionError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError) as error:
             raise StaysError(f"the result of `{text.strip()[:60]}` is not known") from error
 
     def _operand(self, operand: re.Match[str]) -> str:
@@ -167,17 +167,13 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
 }
 
 
 def _folded(node: ast.expr) -> int:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _folded(node.left), _folded(node.right)
-        result = _OPERATORS[type(node.op)](left, right)
-        rounds = isinstance(node.op, ast.Div | ast.Mod) and min(left, right) < 0  # a shell does towards zero
-        if abs(result) <= _LARGEST_NUMBER and not rounds:
+        result = _OPERATORS[type(node.op)](_folded(node.left), _folded(node.right))
+        if abs(result) <= _LARGEST_NUMBER:
             return result
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value

@@ -220,7 +220,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     "workers that differ": (
         lws(
             None,
-            script(f"{SERVE} {NATIVES} --headless --seed $((LWS_WORKER_INDEX / 2))"),
+            script(f"{SERVE} {NATIVES} --headless --seed $((LWS_WORKER_INDEX * 2))"),
             size=3,
         ),
         "the workers do not all start the same",

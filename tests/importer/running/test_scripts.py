@@ -82,7 +82,6 @@ unset PORT; PORT=5; vllm serve
 unset PORT; vllm serve ${PORT:-8000}
 unset PORT; vllm serve $PORT x
 vllm serve $(((LWS_WORKER_INDEX - 3) / 2))
-vllm serve $(((LWS_WORKER_INDEX - 3) % 2))
 A=1+1; vllm serve $((A * 2))
 A="1 + 1"; vllm serve $(($A * 2))
 vllm serve $((9**99))
