@@ -3,7 +3,7 @@
 Source: llm-d-model-service, `internal/controller`: `child_resources.go` and `utils.go`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,6 @@ from importer.leaves import Leaf, Tree, at, fields_at, items_at, picked, plain, 
 from importer.llmd.merge import merged
 from importer.llmd.variables import CACHE, Artifact
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
-from intent.shapes import text
 
 ROLES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
 ROUTES: Final = ("httpRoute", "inferencePool", "eppDeployment")
@@ -37,8 +36,11 @@ class ModelService:
 
 def translated(service: ModelService) -> tuple[Tree, ...]:
     """Return the InferenceService, and the ConfigMaps of the base in its namespace."""
-    keys = {role: (at(service.spec, role), service.base.get(f"{role}Deployment")) for role in ROLES}
-    roles = [role for role, parts in keys.items() if any(plain(part) is not None for part in parts)]
+    roles = [
+        role
+        for role in ROLES
+        if plain(at(service.spec, role)) is not None or f"{role}Deployment" in service.base
+    ]
     is_split = len(roles) == len(ROLES)
     router = _router(service)
     priority = at(service.base.get("inferenceModel"), "spec", "criticality")
@@ -88,11 +90,11 @@ def _role(name: str, component: str, service: ModelService) -> Tree:
     replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
     is_scaled = value_at(service.spec, "decoupleScaling") is True
     types = fields_at(workload, "acceleratorTypes")
-    lists = {field: items_at(workload, field) for field in CONTAINERS if items_at(workload, field)}
+    lists = {field: items for field in CONTAINERS if (items := items_at(workload, field))}
     pod: dict[str, Tree] = {
-        field: [_container(each, service) for each in each_of] for field, each_of in lists.items()
+        field: [_container(each, service) for each in items] for field, items in lists.items()
     }
-    if any(_mounts(each) for each_of in lists.values() for each in each_of):
+    if any(_mounts(each) for items in lists.values() for each in items):
         pod["volumes"] = [_volume(service)]
     return {
         "name": Leaf(name),
@@ -108,29 +110,21 @@ def _mounts(container: Tree) -> bool:
 
 
 def _container(container: Tree, service: ModelService) -> Tree:
-    fields = {key: container[key] for key in FIELDS if at(container, key) is not None}
-    if at(container, "args") is not None:
-        fields["args"] = service.render(container["args"])
+    """Return a container; one that mounts the files of the model has the variables for them too."""
+    fields = picked(container, *FIELDS)
+    if args := at(container, "args"):
+        fields["args"] = service.render(args)
     if not _mounts(container):
         return fields
-    path = container["mountModelVolume"].having(CACHE)
-    only_reads = {"readOnly": Leaf(value=True)} if service.model.claim else {}
-    own = items_at(fields, "env")
-    names = {text(value_at(entry, "name")) for entry in own}
-    env = [*own, *(entry for entry in _variables(service) if entry["name"].value not in names)]
-    mounts = {"volumeMounts": [{"name": Leaf(VOLUME), "mountPath": path, **only_reads}]}
-    return {**fields, **mounts, **({"env": env} if env else {})}
-
-
-def _variables(service: ModelService) -> Iterator[dict[str, Tree]]:
-    """Yield the variables of a container that mounts `hf://`."""
+    mount = {"name": Leaf(VOLUME), "mountPath": container["mountModelVolume"].having(CACHE)}
     if service.model.claim:
-        return
-    yield {"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}
+        return {**fields, "volumeMounts": [{**mount, "readOnly": Leaf(value=True)}]}
+    env: list[Tree] = [{"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}]
     secret = at(service.spec, "modelArtifacts", "authSecretName")
     if isinstance(secret, Leaf) and secret.value:
         key = {"secretKeyRef": {"name": secret, "key": Leaf(TOKEN)}}
-        yield {"name": Leaf(TOKEN), "valueFrom": key}
+        env.append({"name": Leaf(TOKEN), "valueFrom": key})
+    return {**merged({"env": env}, fields), "volumeMounts": [mount]}
 
 
 def _volume(service: ModelService) -> Tree:

@@ -271,9 +271,9 @@ def test_the_volume_of_a_model_is_mounted_where_it_is_asked_for() -> None:
     assert pod["volumes"] == [{"name": "model-storage", "emptyDir": {"sizeLimit": "5Gi"}}]
     assert pod["containers"][0]["volumeMounts"] == [{"name": "model-storage", "mountPath": "/model-cache"}]
     assert pod["containers"][0]["env"] == [
-        *own,
         {"name": "HF_HOME", "value": "/model-cache"},
         {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "token", "key": "HF_TOKEN"}}},
+        *own,
     ]
 
 
