@@ -106,6 +106,18 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         ["vllm", "serve", *MODEL, "--x", '{"a": 1}'],
         "ray-start",
     ),
+    "workers that try again, with their address": (
+        lws(
+            script(f"ray start --head; {SERVE}"),
+            script(
+                "until ray start --address=$LWS_LEADER_ADDRESS:6379 --node-ip-address=$IP; do sleep 5; done\n"
+                "sleep infinity",
+                env=[{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+            ),
+        ),
+        SERVE.split(),
+        "ray-start",
+    ),
     "ray start of the workers without a shell": (
         lws(script(f"ray start --head --port 6379; {SERVE}"), container(WORKER.split())),
         SERVE.split(),
