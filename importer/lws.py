@@ -113,8 +113,6 @@ _DEADLOCK: Final = lost(
     "LWS would make the workers after the leader, and the gang waits for all of them; "
     "for a topology, add a nodeSelector or an affinity",
 )
-_ANNOTATED: Final = default("annotations of FusionInfer stand here")
-"""For an empty map, which is a leaf."""
 
 
 def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
@@ -160,7 +158,7 @@ def _member(
         account.leave(at(tree, *field), _DEADLOCK)
         tree = without(tree, field)
     added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
-    return _annotated(tree, added, account)
+    return _annotated(tree, added)
 
 
 def _excluded(value: Object) -> Iterator[LeafPath]:
@@ -181,14 +179,11 @@ def _scheduler(value: Object) -> Mapping[str, str]:
     return {SCHEDULER_NAME: named.pop()} if len(named) == 1 else {}
 
 
-def _annotated(tree: Tree, added: Mapping[str, str], account: Account) -> Tree:
-    """Add annotations that the author has not written; none where they would not be a map."""
-    own, notes = at(tree, "metadata"), at(tree, "metadata", "annotations")
-    if not all(isinstance(plain(each), dict | None) for each in (own, notes)):
-        return tree
-    account.leave([each for each in (own, notes) if isinstance(each, Leaf)], _ANNOTATED)
-    ours = {key: Leaf(value) for key, value in added.items() if key not in fields_at(notes)}
-    return {**tree, "metadata": {**fields_at(own), "annotations": {**fields_at(notes), **ours}}}
+def _annotated(tree: Tree, added: Mapping[str, str]) -> Tree:
+    """Add annotations that the author has not written."""
+    own, notes = fields_at(tree, "metadata"), fields_at(tree, "metadata", "annotations")
+    ours = {key: Leaf(value) for key, value in added.items() if key not in notes}
+    return {**tree, "metadata": {**own, "annotations": {**notes, **ours}}}
 
 
 # --- the launch ---------------------------------------------------------------------------------------

@@ -293,8 +293,7 @@ def _shown(words: Sequence[str]) -> str:
 
 _BRACKETS: Final = frozenset({"[", "]", "[[", "]]", "!"})
 _TESTS: Final = {("[", "]"), ("[[", "]]")}
-_COMPARISONS: Final = {"=": operator.eq, "==": operator.eq, "!=": operator.ne}
-_OF_TESTS: Final = _BRACKETS | _COMPARISONS.keys()
+_OF_TESTS: Final = _BRACKETS | {"=", "==", "!="}
 _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
@@ -302,12 +301,13 @@ _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
 
 def _compared(words: Sequence[str]) -> bool | None:
     """Return whether a test holds, of words without brackets; None if it is not known."""
-    if len(words) == 2 and words[0] in {"-n", "-z"}:
-        return bool(words[1]) is (words[0] == "-n")
-    if len(words) == 3 and words[1] in _COMPARISONS:
-        return bool(_COMPARISONS[words[1]](words[0], words[2]))
-    if len(words) == 3 and words[1] in _OF_NUMBERS and words[0].isdecimal() and words[2].isdecimal():
-        return _OF_NUMBERS[words[1]](int(words[0]), int(words[2]))
+    match words:
+        case ["-n" | "-z" as test, word]:
+            return bool(word) is (test == "-n")
+        case [left, "=" | "==" | "!=" as test, right]:
+            return (left == right) is (test != "!=")
+        case [left, test, right] if test in _OF_NUMBERS and left.isdecimal() and right.isdecimal():
+            return _OF_NUMBERS[test](int(left), int(right))
     return None
 
 
