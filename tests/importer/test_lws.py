@@ -80,10 +80,6 @@ BY_RAY: Final[dict[str, tuple[str, str]]] = {
         WAITS + SERVE,
         f"while ! nc -z $LWS_LEADER_ADDRESS 6379; do sleep 1; done\n{WORKER}",
     ),
-    "workers that try again": (
-        f"ray start --head; {SERVE}",
-        "for i in 1 2 3; do ray start --address=$LWS_LEADER_ADDRESS:6379 --block && break; sleep 2; done",
-    ),
     "workers that sleep beside Ray": (
         f"ray start --head; {SERVE}",
         f"{WORKER.removesuffix(' --block')}; sleep infinity",
