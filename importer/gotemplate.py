@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from importer.account import EXPRESSION, UntranslatableError
-from importer.leaves import Tree, written
+from importer.leaves import Leaf, LeafPath, Tree, mapped, written
 
 MOST_CHARACTERS: Final = 1 << 20
 """Of what a template makes. A ConfigMap has no more."""
@@ -250,17 +250,17 @@ def rendered(tree: Tree, root: Struct, functions: Mapping[str, Function], *, in_
     Raises:
         UntranslatableError: an expression is unknown, or has no value.
     """
-    if isinstance(tree, dict):
-        return {key: rendered(value, root, functions, in_json=in_json) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [rendered(item, root, functions, in_json=in_json) for item in tree]
-    if not isinstance(tree.value, str) or "{{" not in tree.value:
-        return tree
-    try:
-        if not in_json:
-            return tree.having(render(tree.value, root, functions))
-        source = json.dumps(tree.value, ensure_ascii=False)
-        return tree.having(json.loads(render(source, root, functions)))
-    except (TemplateError, ValueError) as error:
-        where = written(tree.origins[0].path) if tree.origins else "spec"
-        raise UntranslatableError(where, str(error), EXPRESSION) from error
+
+    def of_leaf(_: LeafPath, leaf: Tree) -> Tree:
+        if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str) or "{{" not in leaf.value:
+            return leaf
+        try:
+            if not in_json:
+                return leaf.having(render(leaf.value, root, functions))
+            source = json.dumps(leaf.value, ensure_ascii=False)
+            return leaf.having(json.loads(render(source, root, functions)))
+        except (TemplateError, ValueError) as error:
+            where = written(leaf.origins[0].path) if leaf.origins else "spec"
+            raise UntranslatableError(where, str(error), EXPRESSION) from error
+
+    return mapped(tree, of_leaf)

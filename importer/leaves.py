@@ -5,7 +5,7 @@ its output carries its origins along, so the report finds each leaf of the input
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -48,22 +48,18 @@ def leaves(value: Any, path: LeafPath = ()) -> Iterator[tuple[LeafPath, Any]]:
         yield path, value
 
 
-def tagged(document: int, value: Any, path: LeafPath = ()) -> Tree:
+def mapped(tree: Any, change: Callable[[LeafPath, Any], Tree], path: LeafPath = ()) -> Tree:
+    """Return an object, or a tree, with what `change` makes of the path and the value of each leaf."""
+    if isinstance(tree, dict) and tree:
+        return {key: mapped(below, change, (*path, key)) for key, below in tree.items()}
+    if isinstance(tree, list) and tree:
+        return [mapped(below, change, (*path, at)) for at, below in enumerate(tree)]
+    return change(path, tree)
+
+
+def tagged(document: int, value: Any) -> Tree:
     """Return the tree of an object of the input."""
-    if isinstance(value, dict) and value:
-        return {key: tagged(document, below, (*path, key)) for key, below in value.items()}
-    if isinstance(value, list) and value:
-        return [tagged(document, below, (*path, at)) for at, below in enumerate(value)]
-    return Leaf(value, (Origin(document, path),))
-
-
-def of_text(text: Leaf, value: Any) -> Tree:
-    """Return the tree of an object that a text has: each of its leaves comes from the text."""
-    if isinstance(value, dict) and value:
-        return {key: of_text(text, below) for key, below in value.items()}
-    if isinstance(value, list) and value:
-        return [of_text(text, below) for below in value]
-    return text.having(value)
+    return mapped(value, lambda path, leaf: Leaf(leaf, (Origin(document, path),)))
 
 
 def at(tree: Tree, *path: str | int) -> Tree:
@@ -119,11 +115,7 @@ def without(tree: Tree, path: LeafPath) -> Tree:
 
 def plain(tree: Tree) -> Any:
     """Return what a tree is without its origins. Values that are not leaves of a tree stay."""
-    if isinstance(tree, dict):
-        return {key: plain(below) for key, below in tree.items()}
-    if isinstance(tree, list):
-        return [plain(below) for below in tree]
-    return tree.value if isinstance(tree, Leaf) else tree
+    return mapped(tree, lambda _, leaf: leaf.value if isinstance(leaf, Leaf) else leaf)
 
 
 def origins(tree: Tree) -> Iterator[Origin]:

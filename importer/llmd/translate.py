@@ -17,7 +17,7 @@ from importer.account import (
     service_name,
 )
 from importer.gotemplate import rendered
-from importer.leaves import LeafPath, Tree, at, fields_at, leaves, of_text, plain, value_at, written
+from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, leaves, mapped, plain, value_at, written
 from importer.llmd.service import ROLES, ModelService, translated
 from importer.llmd.variables import artifact, functions, variables
 from intent import Object, yaml
@@ -89,21 +89,25 @@ def _translated(
 
 def _base(number: int, tree: Tree, service: ModelService, account: Account) -> Mapping[str, Tree]:
     """Return the rendered objects of a BaseConfig, whose leaves come from their texts."""
-    objects: dict[str, Tree] = {}
     data = fields_at(tree, "data")
-    for name in (name for name in KEYS if isinstance(value_at(data, name), str)):
-        rendered_text = service.render(data[name])
-        try:
-            value = next(yaml.load(rendered_text.value), None)
-        except yaml.UNREADABLE as error:
-            raise UntranslatableError(f"data.{name}", f"is not YAML: {yaml.problem(error)}") from error
-        if value and not isinstance(value, dict | list):
-            raise UntranslatableError(f"data.{name}", "must be an object")
-        objects |= {name: of_text(rendered_text, value)} if value else {}
-        if name in DEPLOYMENTS and (others := [written(path) for path, _ in leaves(value) if _is_lost(path)]):
+    texts = {name: service.render(data[name]) for name in KEYS if isinstance(value_at(data, name), str)}
+    objects = {name: _object(name, source) for name, source in texts.items()}
+    for name in DEPLOYMENTS:
+        if others := [written(path) for path, _ in leaves(objects.get(name, {})) if _is_lost(path)]:
             reason = f"of its object, {', '.join(others)} are lost: {DEPLOYMENT}"
             account.say(number, OutcomeRule(("data", name), lost(reason, partly=True)))
-    return objects
+    return {name: value for name, value in objects.items() if value}
+
+
+def _object(name: str, source: Leaf) -> Tree:
+    """Return the object that a text of a BaseConfig has; empty if it has none."""
+    try:
+        value = next(yaml.load(source.value), None) or {}
+    except yaml.UNREADABLE as error:
+        raise UntranslatableError(f"data.{name}", f"is not YAML: {yaml.problem(error)}") from error
+    if not isinstance(value, dict | list):
+        raise UntranslatableError(f"data.{name}", "must be an object")
+    return mapped(value, lambda _, leaf: source.having(leaf)) if value else {}
 
 
 def _is_lost(path: LeafPath) -> bool:
