@@ -1,7 +1,7 @@
 """What the API server answered to a request, as a value. Unknown is not absent."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from intent import Object
 
@@ -25,30 +25,3 @@ class Answer:
 
 ABSENT: Final = Answer()
 NOT_SERVED: Final = Answer(served=False)
-
-
-class Right(NamedTuple):
-    """What a client may be allowed to do, as a SubjectAccessReview asks for it."""
-
-    verb: str
-    group: str
-    resource: str
-    namespace: str = ""
-    """Empty: in all namespaces, or for a resource without namespaces."""
-    subresource: str = ""
-    name: str = ""
-    """Of the one object; empty: of all."""
-
-    @property
-    def attributes(self) -> Object:
-        """The `resourceAttributes` of a review."""
-        return {key: value for key, value in self._asdict().items() if value}
-
-    def __str__(self) -> str:
-        """Return the right for messages: `create leaderworkersets in namespace llm`."""
-        resource = "/".join(part for part in (self.resource, self.subresource, self.name) if part)
-        return f"{self.verb} {resource}{f' in namespace {self.namespace}' if self.namespace else ''}"
-
-
-Rights = dict[Right, bool | None]
-"""Whether each right is granted; None if the API server does not say."""

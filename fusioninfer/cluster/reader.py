@@ -2,24 +2,23 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import orjson
 from aiohttp import ClientConnectorError
 
-from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer, Right, Rights
+from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer
 from intent import Object
 from intent.shapes import mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
-from kube.request import Request, create, get
+from kube.request import Request, get
 from kube.wire import read_at_any_depth, read_object
 
 T = TypeVar("T")
 TOGETHER: Final = 8
 """The number of requests that are sent at once."""
-REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 LOG_LINES: Final = 40
 LOG_BYTES: Final = 16 * 1024
 
@@ -55,7 +54,7 @@ class Reader:
         return await self._answer(self._every(path, label, fields), path)
 
     async def send(self, request: Request) -> Object:
-        """Send a dry run, a review, or the write of `refresh`. Raises `ApiError`, or one of `NO_ANSWER`."""
+        """Send a dry run, or the write of `refresh`. Raises `ApiError`, or one of `NO_ANSWER`."""
         async with self.limit:
             return await self.client.call(request)
 
@@ -63,12 +62,6 @@ class Reader:
         """Send a dry run and return the warnings. Raises as `send` does."""
         async with self.limit:
             return await self.client.warnings(request)
-
-    async def granted(self, user: str, groups: Iterable[str], rights: Iterable[Right]) -> Rights:
-        """Return which rights a user has; all unknown if reviews of others are not allowed."""
-        asked, about = tuple(rights), {"user": user, "groups": list(groups)}
-        allowed = await asyncio.gather(*(self._is_granted(right, about) for right in asked))
-        return dict(zip(asked, allowed, strict=True))
 
     async def log(self, path: str, container: str, *, previous: bool) -> str:
         """Return the end of a container's log; empty if it cannot be read."""
@@ -103,18 +96,6 @@ class Reader:
         async for page in self.client.pages(path, label, fields):
             found += [mapping(await read_at_any_depth(read_object, bytes(item))) for item in page.items or ()]
         return Answer(tuple(found))
-
-    async def _is_granted(self, right: Right, about: Object) -> bool | None:
-        body = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": {"resourceAttributes": right.attributes} | about,
-        }
-        try:
-            answer = await self.send(create(REVIEWS, body))
-        except (ApiError, *NO_ANSWER):
-            return None
-        return mapping(answer.get("status")).get("allowed") is True
 
 
 def why(error: BaseException) -> str:

@@ -1,7 +1,6 @@
 """The manifests grant rights on single objects where they can, and to endpoint pickers what these read.
 
-The other rights of the controller: tests/fusioninfer/cluster/test_check.py, which names them, and
-tests/cluster/test_isvc_rights.py, which sees them used.
+tests/cluster/test_isvc_rights.py sees the rights of the controller used.
 """
 
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 
 from catalog.pickers.generations import PICKERS
 from server.controller import LEASE
+from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
 from sync.observed.volcano import SCHEDULER
 from sync.parts.picker import ELECTING, READING
 
@@ -76,6 +76,22 @@ def test_other_rights_are_for_single_objects_where_rbac_can_say_so(role: tuple[s
         for verb in rule["verbs"]
         for only in rule.get("resourceNames", [""])
     } == NAMED[role]
+
+
+def of(kind: Kind[Any], *verbs: str) -> set[Right]:
+    """Return rights on a kind."""
+    group = kind.resource.api_version.rpartition("/")[0]
+    return {(group, kind.resource.plural, verb) for verb in verbs}
+
+
+def test_the_controller_may_read_what_it_watches_and_write_what_it_makes() -> None:
+    made = (of(kind, "get", "list", "watch", "create", "patch", "delete") for kind in OUTPUTS.values())
+    watched = of(POD, "list", "watch") | of(INFERENCE_SERVICE, "get", "list", "watch")
+    reported = {("fusioninfer.io", "inferenceservices/status", "patch")}
+    events = {("", "events", verb) for verb in ("create", "patch")}
+    roles = {("rbac.authorization.k8s.io", "clusterroles", "bind")}
+
+    assert granted("fusioninfer-sync", "rbac.yaml") == watched.union(reported, events, roles, *made)
 
 
 def test_the_controller_may_bind_the_roles_of_endpoint_pickers_and_no_others() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import DEFINITIONS
-from fusioninfer.cluster.check.controller import controller_rights, lease_path
+from fusioninfer.cluster.check.controller import lease_path
 from fusioninfer.cluster.check.facts import DryRun, Facts, pod_spec, service_of, webhooks
 from fusioninfer.cluster.reader import Reader, why
 from fusioninfer.cluster.service import SETTINGS
@@ -90,15 +90,8 @@ async def collect(reader: Reader, namespace: str, home: str) -> Facts:
     facts = await collect_needed(reader)
     deployments = await reader.every(DEPLOYMENT.path(namespace))
     facts = replace(facts, answers={**facts.answers, "deployments": deployments})
-    account = text(pod_spec(facts.named("deployments", CONTROLLER)).get("serviceAccountName")) or CONTROLLER
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-    own, trial, rights = await asyncio.gather(
-        _installed(reader, facts, namespace),
-        _trial(reader, home),
-        reader.granted(f"system:serviceaccount:{namespace}:{account}", groups, controller_rights(namespace)),
-    )
-    answers = {**facts.answers, **own}
-    return replace(facts, answers=answers, controller_rights=rights, trial=trial)
+    own, trial = await asyncio.gather(_installed(reader, facts, namespace), _trial(reader, home))
+    return replace(facts, answers={**facts.answers, **own}, trial=trial)
 
 
 async def _installed(reader: Reader, facts: Facts, namespace: str) -> dict[str, Answer]:

@@ -1,9 +1,8 @@
-"""Checks of the controller, its Lease and its settings, and of its rights."""
+"""Checks of the controller: its definition, its Lease and its settings."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from fusioninfer.cluster.answers import Right
 from fusioninfer.cluster.check.components import served
 from fusioninfer.cluster.check.facts import Facts
 from fusioninfer.cluster.check.row import OK, Judgement, check
@@ -13,12 +12,6 @@ from fusioninfer.settings import SettingsFile
 from intent import Object
 from intent.names import api_path
 from intent.shapes import mapping, number, text
-from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
-
-VERBS: Final = ("get", "list", "watch", "create", "patch", "delete")
-LEASES: Final = ("coordination.k8s.io", "leases")
-
-# --- the controller ---------------------------------------------------------------------------------
 
 
 @check(
@@ -78,38 +71,4 @@ def _settings(facts: Facts) -> Judgement | None:
     return OK
 
 
-# --- rights -----------------------------------------------------------------------------------------
-
-
-def controller_rights(namespace: str) -> tuple[Right, ...]:
-    """Return the rights of the controller (`manifests/base/rbac.yaml`, compared by a test)."""
-    return (
-        *(right for kind in OUTPUTS.values() for right in _of_kind(kind, VERBS)),
-        *_of_kind(POD, ("list", "watch")),
-        *_of_kind(INFERENCE_SERVICE, ("get", "list", "watch")),
-        Right("patch", "fusioninfer.io", "inferenceservices", subresource="status"),
-        *(Right(verb, "", "events") for verb in ("create", "patch")),
-        *(Right(verb, *LEASES, namespace, name="fusioninfer-sync") for verb in ("get", "update")),
-        Right("create", *LEASES, namespace),
-    )
-
-
-def _of_kind(kind: Kind[Any], verbs: tuple[str, ...]) -> list[Right]:
-    group = kind.resource.api_version.rpartition("/")[0]
-    return [Right(verb, group, kind.resource.plural) for verb in verbs]
-
-
-@check(
-    "controller-rights",
-    "the controller has the rights that it needs",
-    "apply the ClusterRole fusioninfer-sync; rights on routes are not needed with --gangs-only",
-)
-def _controller_may(facts: Facts) -> Judgement:
-    rights = facts.controller_rights
-    if None in rights.values():
-        return Judgement("unknown", "you may not create subjectaccessreviews")
-    missing = ", ".join(str(right) for right, granted in rights.items() if not granted)
-    return Judgement("error", f"missing: {missing}") if missing else OK
-
-
-CHECKS: Final = (_served, _lease, _settings, _controller_may)
+CHECKS: Final = (_served, _lease, _settings)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.answers import ABSENT, Answer, Rights
+from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.image import read_image
@@ -39,8 +39,6 @@ class Facts:
     release: str = ""
     """The release of this command."""
     now: datetime = EPOCH
-    controller_rights: Rights = field(default_factory=dict)
-    """Rights of the controller's service account."""
     trial: DryRun = DryRun()
 
     def answer(self, reading: str) -> Answer:

@@ -13,7 +13,6 @@ import yaml
 from certs.issue import Pair, issue_ca, issue_serving
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import DEFINITIONS
-from fusioninfer.cluster.check.controller import controller_rights
 from fusioninfer.cluster.check.facts import DryRun, Facts
 from intent import Object
 
@@ -113,10 +112,4 @@ def facts() -> Facts:
         "settings": one({"data": {"settings.yaml": "# launcher: auto\n"}}),
     }
     stored = {"metadata": {"annotations": {"fusioninfer.io/expansion": "{}"}}}
-    return Facts(
-        answers,
-        release="0.1.0",
-        now=NOW,
-        controller_rights=dict.fromkeys(controller_rights(SPACE), True),
-        trial=DryRun(stored),
-    )
+    return Facts(answers, release="0.1.0", now=NOW, trial=DryRun(stored))

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from catalog.versions import SYSTEMS, System
 from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.check.admission import WEBHOOKS
 from fusioninfer.cluster.check.collect import TRIAL, collect_needed
-from fusioninfer.cluster.check.controller import controller_rights
 from fusioninfer.cluster.check.facts import DryRun, Facts
 from fusioninfer.cluster.check.row import CheckResult, results
 from fusioninfer.cluster.check.table import CHECKS
@@ -22,7 +20,7 @@ from fusioninfer.cluster.reader import Reader
 from intent import Object
 from intent.settings import Settings
 from tests.fusioninfer.cluster import healthy
-from tests.fusioninfer.cluster.healthy import BASE, LWS_CONFIG, NOW, deployment, facts, one
+from tests.fusioninfer.cluster.healthy import LWS_CONFIG, NOW, deployment, facts, one
 from webhook.check import check
 from webhook.expand import expanded
 
@@ -79,11 +77,6 @@ def without(reading: str, name: str) -> Change:
     return change
 
 
-def controller_denied(known: Facts) -> Facts:
-    first = next(iter(known.controller_rights))
-    return replace(known, controller_rights={**known.controller_rights, first: False})
-
-
 def trial(**made: Any) -> Change:
     """Replace the dry run."""
     return lambda known: replace(known, trial=DryRun(**made))
@@ -138,7 +131,6 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
         reading("settings", {"metadata": {"name": "s"}, "data": {"settings.yaml": "launchr: auto"}}),
         "ConfigMap s, settings.yaml: launchr: unknown field; did you mean launcher?",
     ),
-    "controller-rights": (controller_denied, "missing: get leaderworkersets"),
 }
 """For each row: what makes it fail, and a part of its detail."""
 
@@ -298,25 +290,6 @@ def test_a_check_whose_condition_fails_is_left_out() -> None:
 
 def test_the_webhooks_are_those_of_the_manifests() -> None:
     assert {webhook["name"] for one in healthy.manifests() for webhook in one["webhooks"]} == WEBHOOKS
-
-
-def test_the_rights_of_the_controller_are_those_of_the_manifests() -> None:
-    documents: list[Any] = list(yaml.safe_load_all((BASE / "rbac.yaml").read_text()))
-    roles = [one for one in documents if one["metadata"]["name"] == "fusioninfer-sync" and "rules" in one]
-    granted = {
-        (group, *resource.partition("/")[::2], verb, name)
-        for role in roles
-        for rule in role["rules"]
-        if rule["verbs"] != ["bind"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-        for name in rule.get("resourceNames", [""])
-    }
-
-    asked = controller_rights("x")
-
-    assert {(one.group, one.resource, one.subresource, one.verb, one.name) for one in asked} == granted
 
 
 CALLERS: Final = "any pod of the cluster can slow admission; a dry run came from 10.1.0.7"
