@@ -1,7 +1,8 @@
 """The subcommand `diff`."""
 
 import sys
-from typing import Any, Final
+from dataclasses import asdict
+from typing import Final
 
 import click
 
@@ -14,8 +15,7 @@ from fusioninfer.cli.options import (
     exit_unreadable,
     print_errors,
 )
-from fusioninfer.cluster.diff.change import cleaned, unified
-from fusioninfer.cluster.diff.plan import differences
+from fusioninfer.cluster.diff import differences, unified
 from fusioninfer.lint import documents
 from intent.errors import printable
 
@@ -56,24 +56,11 @@ def diff(
     home = cluster.namespace(namespace)
     found = cluster.read(lambda reader: differences(reader, objects, home))
     if output == "json":
-        echo_json(
-            {
-                "changes": [
-                    {"origin": one.origin, "before": cleaned(one.before), "after": cleaned(one.after)}
-                    for one in found.changes
-                ],
-                "errors": found.errors,
-                "notes": found.notes,
-            }
-        )
+        echo_json(asdict(found) | {"changes": [change._asdict() for change in found.changes]})
     else:
-        _print(found)
+        for line in (line for change in found.changes for line in unified(change)):
+            click.secho(printable(line), fg=COLOURS.get(line[:1]))
+        for note in found.notes:
+            click.echo(f"{click.style('note', fg='yellow')}: {printable(note)}", err=True)
+        print_errors(map(ValueError, found.errors))
     sys.exit(UNREADABLE if found.errors else FINDINGS if found.changes else 0)
-
-
-def _print(found: Any) -> None:
-    for line in (line for change in found.changes for line in unified(change)):
-        click.secho(printable(line), fg=COLOURS.get(line[:1]))
-    for note in found.notes:
-        click.echo(f"{click.style('note', fg='yellow')}: {printable(note)}", err=True)
-    print_errors(map(ValueError, found.errors))

@@ -86,15 +86,15 @@ def _print(rows: Iterable[Any]) -> None:
     for row in rows:
         restarts = "its groups restart" if row.rolls else "its pods stay as they are"
         outcome = f"cannot be refreshed: {row.problem}" if row.problem else restarts
-        click.echo(printable(f"{row}: {'; '.join(map(str, row.changes))}: {outcome}"))
+        click.echo(printable(f"{row}: {'; '.join(row.changes)}: {outcome}"))
 
 
 def _as_json(row: Any, *, dry_run: bool) -> dict[str, Any]:
     return {
         "namespace": row.namespace,
         "name": name_of(row.lws),
-        "annotated": str(row.written),
-        "changes": [str(change) for change in row.changes],
+        "annotated": row.written,
+        "changes": row.changes,
         "restarts": row.rolls,
         "refreshed": not (dry_run or row.problem),
         "problem": row.problem,

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError, why
 from fusioninfer.cluster.service import TEMPLATES
@@ -29,34 +29,8 @@ WRITTEN: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INF
 """The kinds of which an author writes objects."""
 LENGTH: Final = 16
 """Characters of the value of the annotation."""
-
-
-class TemplateChange(NamedTuple):
-    """A template that is not as it was read; `now` is None if it was deleted."""
-
-    read: TemplateVersion
-    now: TemplateVersion | None
-
-    def __str__(self) -> str:
-        """Return what became of it."""
-        name = f"InferenceTemplate {self.read.namespace}/{self.read.name}"
-        if self.now is None:
-            return f"{name} was deleted"
-        is_other = self.now.namespace != self.read.namespace
-        other = f" of {self.now.namespace}/{self.now.name}" if is_other else ""
-        return f"{name} was changed (generation {self.read.generation}, now {self.now.generation}{other})"
-
-
-class Written(NamedTuple):
-    """An object that an author wrote. The uid: another object of its name is not refreshed."""
-
-    kind: str
-    name: str
-    uid: str
-
-    def __str__(self) -> str:
-        """Return what messages call it."""
-        return f"{self.kind} {self.name}"
+Versions = Mapping[tuple[str, str], TemplateVersion]
+"""The templates of now, by namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +38,30 @@ class Outdated:
     """A LeaderWorkerSet with older templates."""
 
     lws: Object
-    changes: tuple[TemplateChange, ...]
-    rolls: bool = False
-    """Whether its groups restart when it takes the templates of now."""
+    author: Object
+    """Kind, name and uid of the object that its author wrote: its controlling owner, or itself."""
+    value: str
+    """The value of the annotation, which names the templates of now."""
+    changes: tuple[str, ...]
+    """What became of its templates."""
     problem: str = ""
     """Why it cannot take them; empty if it can."""
+    rolls: bool = False
+    """Whether its groups restart when it takes the templates of now."""
 
     @property
     def namespace(self) -> str:
         """The namespace of the LeaderWorkerSet."""
         return text(metadata(self.lws).get("namespace"))
 
+    @property
+    def written(self) -> str:
+        """What messages call the object that its author wrote."""
+        return f"{self.author.get('kind')} {self.author.get('name')}"
+
     def __str__(self) -> str:
         """Return what messages call the LeaderWorkerSet."""
         return f"{self.namespace}/{name_of(self.lws)}"
-
-    @property
-    def written(self) -> Written:
-        """The object that its author wrote: its controlling owner, or itself."""
-        itself = metadata(self.lws) | {"kind": LWS.kind}
-        owners = map(mapping, listed(itself.get("ownerReferences")))
-        found = next((one for one in owners if one.get("controller") is True), itself)
-        return Written(text(found.get("kind")), text(found.get("name")), text(found.get("uid")))
 
 
 async def outdated(
@@ -94,28 +70,19 @@ async def outdated(
     """Return the LeaderWorkerSets that have older templates, each tried as a dry run.
 
     `namespace`: theirs; empty: all. `shared`: the namespace whose templates serve all. `template`: only those
-    that name it. `named`: only this service, or this object. One that is being deleted starts no pods, and is
-    left out. Raises `UnreachableError` if the cluster cannot be read, `NotFoundError` if there is nothing of
-    the name.
+    that name it. `named`: only this service, or this object. Raises `UnreachableError` if the cluster cannot
+    be read, `NotFoundError` if there is nothing of the name.
     """
     await reader.reach()
     sets = await _list(reader, LWS, namespace)
-    meant = [one for one in sets if named is None or _is_meant(one, named)]
+    meant = [lws for lws in sets if named is None or _is_meant(lws, named)]
     if named and not meant:
         raise NotFoundError(f"{named.name}: not found; check the name, -n and --context")
     homes = dict.fromkeys((namespace, shared) if namespace else ("",))
     lists = await asyncio.gather(*(_list(reader, TEMPLATES, home) for home in homes))
-    versions = {(one.namespace, one.name): one for one in map(_version, chain.from_iterable(lists))}
-    rows = []
-    for lws in meant:
-        read, home = recorded(annotations(lws).get(EXPANSION)), text(metadata(lws).get("namespace"))
-        is_named = not template or template in {one.name for one in read}
-        now = (versions.get((home, one.name)) or versions.get((shared, one.name)) for one in read)
-        changes = tuple(TemplateChange(*pair) for pair in zip(read, now, strict=True) if pair[0] != pair[1])
-        if changes and is_named and not metadata(lws).get("deletionTimestamp"):
-            rows.append(Outdated(lws, changes))
-    tried = await asyncio.gather(*(_tried(reader, row) for row in rows))
-    return tuple(sorted(tried, key=str))
+    versions = {(now.namespace, now.name): now for now in map(_version, chain.from_iterable(lists))}
+    rows = [row for lws in meant if (row := _outdated(lws, versions, shared, template))]
+    return tuple(sorted(await asyncio.gather(*(_tried(reader, row) for row in rows)), key=str))
 
 
 def _is_meant(lws: Object, named: Named) -> bool:
@@ -139,38 +106,69 @@ def _version(template: Object) -> TemplateVersion:
     )
 
 
+def _outdated(lws: Object, versions: Versions, shared: str, template: str) -> Outdated | None:
+    """Return a LeaderWorkerSet with what became of its templates; None if they are as they were.
+
+    One that is being deleted starts no pods, and is left out.
+    """
+    of, read = metadata(lws), recorded(annotations(lws).get(EXPANSION))
+    home = text(of.get("namespace"))
+    now = [versions.get((home, was.name)) or versions.get((shared, was.name)) for was in read]
+    changed = [pair for pair in zip(read, now, strict=True) if pair[0] != pair[1]]
+    if not changed or of.get("deletionTimestamp") or template not in {"", *(was.name for was in read)}:
+        return None
+    owners = map(mapping, listed(of.get("ownerReferences")))
+    author = next((owner for owner in owners if owner.get("controller") is True), of | {"kind": LWS.kind})
+    value = digest([list(new) for _, new in changed if new]).hex()[:LENGTH]
+    row = Outdated(lws, author, value, tuple(_change(*pair) for pair in changed))
+    if gone := " and ".join(was.name for was, new in changed if new is None):
+        return replace(row, problem=f"create {gone} again, or change base-refs of {row.written}")
+    if author.get("kind") not in WRITTEN:
+        return replace(row, problem=f"{row.written} writes it: change the template of the role there")
+    return row
+
+
+def _change(was: TemplateVersion, now: TemplateVersion | None) -> str:
+    """Return what became of a template."""
+    name = f"InferenceTemplate {was.namespace}/{was.name}"
+    if now is None:
+        return f"{name} was deleted"
+    other = "" if now.namespace == was.namespace else f" of {now.namespace}/{now.name}"
+    return f"{name} was changed (generation {was.generation}, now {now.generation}{other})"
+
+
 async def _tried(reader: Reader, row: Outdated) -> Outdated:
     """Try a refresh as a dry run."""
-    gone = " and ".join(change.read.name for change in row.changes if change.now is None)
-    if gone:
-        return replace(row, problem=f"create {gone} again, or change base-refs of {row.written}")
-    if row.written.kind not in WRITTEN:
-        return replace(row, problem=f"{row.written} writes it: change the template of the role there")
-    path = LWS.path(row.namespace, name_of(row.lws))
-    answer, problem = await _sent(reader, path, row, dry_run=True)
-    before, after = (mapping(one.get("spec")).get("leaderWorkerTemplate") for one in (row.lws, answer))
+    if row.problem:
+        return row
+    answer, problem = await _sent(reader, row, LWS, metadata(row.lws), {"dryRun": "All"})
+    before, after = (mapping(obj.get("spec")).get("leaderWorkerTemplate") for obj in (row.lws, answer))
     return replace(row, problem=problem, rolls=not problem and before != after)
 
 
 async def refreshed(reader: Reader, rows: Iterable[Outdated]) -> tuple[Outdated, ...]:
     """Refresh LeaderWorkerSets; an InferenceService once for all of its roles."""
-    problems: dict[str, str] = {}
+    problems: dict[tuple[str, str], str] = {}
     done = []
     for row in rows:
-        path = WRITTEN[row.written.kind].path(row.namespace, row.written.name)
-        if path not in problems:
-            _, problems[path] = await _sent(reader, path, row, dry_run=False)
-        done.append(replace(row, problem=problems[path]))
+        key = row.namespace, row.written
+        if key not in problems:
+            _, problems[key] = await _sent(reader, row, WRITTEN[row.author["kind"]], row.author, {})
+        done.append(replace(row, problem=problems[key]))
     return tuple(done)
 
 
-async def _sent(reader: Reader, path: str, row: Outdated, *, dry_run: bool) -> tuple[Object, str]:
-    """Change the annotation, whose value names the templates of now; return the object, or what is wrong."""
-    value = digest([list(change.now) for change in row.changes if change.now]).hex()[:LENGTH]
-    query = {"fieldManager": MANAGER, **({"dryRun": "All"} if dry_run else {})}
-    uid = metadata(row.lws).get("uid") if dry_run else row.written.uid
-    body = {"metadata": {"annotations": {REFRESH: value}, **({"uid": uid} if uid else {})}}
+async def _sent(
+    reader: Reader, row: Outdated, kind: Kind[Any], of: Object, query: Mapping[str, str]
+) -> tuple[Object, str]:
+    """Change the annotation of an object; return the object, or what is wrong.
+
+    The uid is sent too: another object of its name is not refreshed.
+    """
+    uid = {"uid": of["uid"]} if of.get("uid") else {}
+    body = {"metadata": {"annotations": {REFRESH: row.value}, **uid}}
+    path = kind.path(row.namespace, text(of.get("name")))
     try:
-        return await reader.send(Request("patch", path, query, body)), ""
+        return await reader.send(Request("patch", path, {"fieldManager": MANAGER, **query}, body)), ""
     except (ApiError, *NO_ANSWER) as error:
         return {}, why(error)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError, parse_model
@@ -46,16 +46,24 @@ class Live:
     config_maps: Mapping[ServiceKey, Answer] = field(default_factory=dict)
     """The ConfigMaps that routers refer to, by namespace and name."""
 
+    def answer(self, kind: str) -> Answer:
+        """Return what is known of a kind; that there is nothing if it was not read."""
+        return self.objects.get(kind, ABSENT)
+
     def of(self, kind: Kind[Any]) -> tuple[Object, ...]:
         """Return the objects of a kind."""
-        return self.objects.get(kind.kind, Answer()).objects
+        return self.answer(kind.kind).objects
+
+    def named(self, kind: Kind[Any], name: str) -> Object | None:
+        """Return the object of a name; None if there is none."""
+        return next((obj for obj in self.of(kind) if name_of(obj) == name), None)
 
     def with_objects(self, objects: Iterable[Object]) -> "Live":
         """Return the same cluster with objects stored in it, in place of those of their names."""
         held = dict(self.objects)
         for obj in objects:
             kind, name = text(obj.get("kind")), obj["metadata"]["name"]
-            before = held.get(kind, Answer()).objects
+            before = held.get(kind, ABSENT).objects
             held[kind] = Answer((*(one for one in before if one["metadata"]["name"] != name), obj))
         return replace(self, objects=held)
 
@@ -156,14 +164,14 @@ def _find(live: Live, word: str) -> tuple[Object, str] | None:
     if (asked := parse(word)) is None:
         return None
     kind, name = asked
-    services = [one for one in live.of(INFERENCE_SERVICE) if name_of(one) == name]
-    if services and kind != LWS.kind:
-        return services[0], name
+    service = live.named(INFERENCE_SERVICE, name)
+    if service and kind != LWS.kind:
+        return service, name
     if kind == INFERENCE_SERVICE.kind:
         return None
     if not kind and (own := [one for one in live.of(LWS) if service_of(one) == name]):
         return own[0], name
-    found = next((one for one in live.of(LWS) if name_of(one) == name), None)
+    found = live.named(LWS, name)
     return (found, service_of(found)) if found else None
 
 
@@ -172,7 +180,7 @@ def _find(live: Live, word: str) -> tuple[Object, str] | None:
 
 def caches_of(live: Live) -> Caches:
     """Return what the controller's caches hold."""
-    return {kind.kind: _cache(kind, live.objects.get(kind.kind, Answer())) for kind in (*WATCHED, TEMPLATES)}
+    return {kind.kind: _cache(kind, live.answer(kind.kind)) for kind in (*WATCHED, TEMPLATES)}
 
 
 def _cache(kind: Kind[Any], answer: Answer) -> Cache[Any]:
@@ -213,5 +221,5 @@ def absent_objects(desired: Desired, live: Live, namespace: str) -> list[tuple[s
         at
         for obj in desired.objects
         if (at := (obj["kind"], obj["metadata"]["name"])) not in stored
-        and not live.objects.get(obj["kind"], Answer()).unknown
+        and not live.answer(obj["kind"]).unknown
     ]

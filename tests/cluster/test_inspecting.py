@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.cluster.diff.change import cleaned
+from fusioninfer.cluster.diff import cleaned
 from hack.manifests.chart import ONLY_IN_CHART
 from intent import Object
 from tests.builders.lws import container, lws, template

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from fusioninfer.cluster.diff.propose import DIFF
+from fusioninfer.cluster.diff import DIFF
 from hack.manifests.objects import find
 from intent import Object
 from kube.request import FIELD_MANAGER

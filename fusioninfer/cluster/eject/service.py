@@ -62,8 +62,7 @@ def live_service(live: Live, namespace: str, name: str) -> LiveService:
     gangs = {name, *(one.gang for obj in members if (one := member(obj) or ejected(obj)))}
     groups = (one for one in live.of(POD_GROUP) if name_of(one) in gangs)
     others = (one for kind in LABELLED for one in live.of(kind) if labels(one).get(SERVICE) == name)
-    itself = next((one for one in live.of(INFERENCE_SERVICE) if name_of(one) == name), None)
-    return LiveService(namespace, name, itself, members, (*groups, *others))
+    return LiveService(namespace, name, live.named(INFERENCE_SERVICE, name), members, (*groups, *others))
 
 
 def _belongs(lws: Object, service: str) -> bool:
