@@ -50,7 +50,7 @@ def workloads(
     objects = tuple(objects)
     classes, pod_groups = _of_kind(objects, "PriorityClass"), _of_kind(objects, "PodGroup")
     priorities = {name: number(each.get("value")) for (_, name), each in classes.items()}
-    templates, bound = claim_templates(objects) if devices else None, _bound(pods)
+    templates, bound = _of_kind(objects, "ResourceClaimTemplate") if devices else None, _bound(pods)
     gangs: dict[Name, list[Object]] = {}
     for each in objects:
         if each.get("kind") == LWS:
@@ -77,11 +77,6 @@ def accelerators(planned: Iterable[Workload]) -> set[str]:
     """Return the accelerator resources that services request."""
     pods = (pod for workload in planned for role in workload.roles for pod in role.shapes)
     return {name for pod in pods for name, amount in pod.demand.requests if amount and is_device(name)}
-
-
-def claim_templates(objects: Iterable[Object]) -> dict[Name, Object]:
-    """Return the ResourceClaimTemplates among objects, by namespace and name."""
-    return _of_kind(objects, "ResourceClaimTemplate")
 
 
 def _of_kind(objects: Iterable[Object], kind: str) -> dict[Name, Object]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fusioninfer.lint.checked import Checked, Written, as_it_is, checked, parts_of
-from fusioninfer.lint.claims import claimed_sizes
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.hints import hints, is_kustomization, unchecked
 from fusioninfer.lint.library import Library, library, seen_by
@@ -83,7 +82,7 @@ def compose(
     templates = library(one.object for one in single)
     each = [checked(document, settings, templates) for document in single]
     found.extend(Found(one.document, error) for one in each for error in one.errors)
-    found.extend(Found(*one) for one in (*links(each), *claimed_sizes(each, settings, templates)))
+    found.extend(Found(*one) for one in links(each))
     made, about = _made(each, settings, templates, admission_only=admission_only)
     found.extend(one for one in about if one not in found)
     count = sum(kind_of(one.object) is not None for one in objects)
