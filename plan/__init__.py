@@ -7,6 +7,5 @@
 `room`      how many pods have room, at least and at most
 `progress`  how many groups have started on nodes that are added
 `forecast`  the whole plan, with what is missing
-`rows`      tables, in the words of the core design, and the lines below them
-`data`, `text`, `page`  the same as JSON, for a terminal, and as one HTML page
+`show`      a plan as text, JSON and HTML
 """

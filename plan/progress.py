@@ -3,7 +3,7 @@
 Services come by priority; of one priority those first that have not started, in their order. The required
 groups of a service start together, and every further one whole. Before each further group Volcano 1.14
 compares shares of services (`pkg/scheduler/actions/allocate/allocate.go`): here any may have its turn first,
-so each has what the others leave. So it is of pods of no gang, which another scheduler places.
+so each has what the others leave. So it is of pods of no gang, which another scheduler places one by one.
 """
 
 from bisect import bisect
@@ -178,6 +178,10 @@ class Progress:
     def _most(self, standing: Standing) -> Counts:
         """Return how many groups may start: the required ones together, then those of each role."""
         first = standing.required
+        if not standing.workload.is_gang:  # its pods come one by one, in any order
+            pods = standing.pods(standing.pending)
+            has_room = any(self.room.may_take(Counter({demand: 1})) for demand in pods)
+            return standing.pending if has_room else standing.only(0, 0)
         if not self.room.may_take(standing.pods(first)):
             return standing.only(0, 0)
         more = (tuple(map(add, first, standing.only(role))) for role in range(len(first)))

@@ -63,7 +63,7 @@ def workloads(
         workload = Workload(
             gang[0],
             gang[1].removeprefix("lws/"),
-            tuple(roles if is_gang else (part for role in roles for part in _single(role))),
+            tuple(roles if is_gang else map(_of_no_gang, roles)),
             is_gang=is_gang,
             priority=priorities.get(text(spec.get("priorityClassName")), 0),
             held=NO_POD_GROUP if is_gang and gang not in pod_groups else "",
@@ -129,18 +129,9 @@ def _role(lws: Object, required: Mapping[str, int], bound: Bound, templates: Tem
     )
 
 
-def _single(role: RolePods) -> Iterator[RolePods]:
-    """Yield leaders and workers as groups of one pod: those of no gang are placed one by one."""
-    workers, on_node = role.size - 1, frozenset({0})
-    pods = [(group, index) for group, indices in role.bound.items() for index in indices]
-    name = f"{role.role}-leader" if workers else role.role
-    leaders = {group: on_node for group, index in pods if index == 0}
-    of = role.replicas if workers else 0
-    yield replace(role, role=name, size=1, shapes=role.shapes[:1], bound=leaders, of=of)
-    if workers:
-        others = {group * workers + index - 1: on_node for group, index in pods if 0 < index <= workers}
-        count = role.replicas * workers
-        yield replace(role, size=1, replicas=count, shapes=role.shapes[1:], bound=others, of=of)
+def _of_no_gang(role: RolePods) -> RolePods:
+    """Return a role whose pods are placed one by one: of groups of several, all or none are promised."""
+    return replace(role, required=role.replicas if role.size > 1 else 0)
 
 
 def _notes(

@@ -29,8 +29,6 @@ class RolePods:
     required: int = 0
     """How many whole groups must start before anything of the service does."""
     bound: Bound = field(default_factory=dict)
-    of: int = 0
-    """Of leaders or workers that are placed one by one: how many groups they make together; else 0."""
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -70,7 +68,7 @@ class Workload:
     name: str
     roles: tuple[RolePods, ...]
     is_gang: bool = True
-    """Whether it has a PodGroup; else every pod is placed by itself, and is a group."""
+    """Whether it has a PodGroup; else every pod is placed by itself."""
     priority: int = 0
     held: str = ""
     """Why no scheduler looks at the pods at all."""

@@ -24,12 +24,10 @@ from fusioninfer.cluster.nodes import Nodes, of_cluster, of_file
 from fusioninfer.lint import documents, offline
 from fusioninfer.lint.documents import UnreadableFileError, to_json
 from fusioninfer.lint.report import Report, Selection
-from plan.data import as_data
 from plan.forecast import Forecast, forecast
-from plan.page import as_page
 from plan.services import TooManyPodsError, accelerators, workloads
+from plan.show import as_data, as_page, as_text
 from plan.supply import ShapeError, parse_shapes
-from plan.text import as_text
 
 FORMATS: Final[Mapping[str, Callable[[Forecast], str]]] = {
     "text": as_text,

@@ -52,22 +52,17 @@ def differences(cluster: Cluster, case: Case) -> list[str]:
 def _differing(step: ForecastStep, found: Bound) -> Iterator[str]:
     """Yield the services of which other numbers of groups are whole, and those of gangs with groups in part.
 
-    Groups of a role are equal but for the order of their pods, so any of them may be the ones that start. Of
-    no gang, every pod is a group.
+    Groups of a role are equal but for the order of their pods, so any of them may be the ones that start.
     """
     for standing in step.standings:
         one = standing.workload
         roles = zip(one.roles, standing.started, standing.uncertain, strict=True)
-        for role, least, more in roles if one.is_gang else ():
+        for role, least, more in roles:
             counts = [found.get((role.name, group), 0) for group in range(role.replicas)]
             if not least <= counts.count(role.size) <= least + more:
                 yield f"{role.role} of {one.name}: {counts} pods, planned {least} to {least + more} groups"
-            if parts := set(counts) - {0, role.size}:
+            if one.is_gang and (parts := set(counts) - {0, role.size}):
                 yield f"{role.role} of {one.name}: groups in part, with {sorted(parts)} of {role.size} pods"
-        pods = sum(count for (name, _), count in found.items() if name == one.name)
-        least, most = sum(standing.started), sum(standing.started) + sum(standing.uncertain)
-        if not one.is_gang and not least <= pods <= most:
-            yield f"{one.name}: {pods} pods, planned {least} to {most}"
 
 
 # --- cases with names ---------------------------------------------------------------------------------

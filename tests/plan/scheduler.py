@@ -85,10 +85,12 @@ class Scheduler:
     def place_singly(self) -> None:
         """Place pods of no gang in any order."""
         pods = [
-            (at, (key, 0))
+            (at, (key, pod))
             for at, one in enumerate(self.workloads)
             if not one.is_gang
             for key in self.pending(at)
+            for pod in range(one.roles[key[0]].size)
+            if (key, pod) not in self.placed[at]
         ]
         self.random.shuffle(pods)
         for at, where in pods:

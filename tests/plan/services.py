@@ -40,7 +40,8 @@ def gang(name: str, *roles: RolePods, **others: Any) -> Workload:
 
 def ungrouped(name: str, role: RolePods) -> Workload:
     """Return a workload of pods in no gang."""
-    return Workload("", name, (replace(role, size=1, shapes=role.shapes[:1], required=0),), is_gang=False)
+    required = role.replicas if role.size > 1 else 0
+    return Workload("", name, (replace(role, required=required),), is_gang=False)
 
 
 def started(step: ForecastStep) -> set[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from plan.amounts import Amounts
 from plan.forecast import Forecast, forecast
-from plan.rows import status, table
+from plan.show import status, table
 from plan.supply import Supply, Taint
 from plan.workload import RolePods, Workload
 from tests.plan.services import GPU, gang, machine, nodes, pod, role, started, ungrouped
@@ -98,6 +98,15 @@ def test_pods_of_no_gang_may_take_any_node_first() -> None:
     assert promised([large, small], nodes("1x8")) == (set(), 2)
     assert promised([gang("g", role("worker")), large], nodes("1x8")) == (set(), 2)
     assert promised([gang("g", role("worker")), large], nodes("2x8")) == ({"g/worker", "a/worker"}, 0)
+
+
+def test_groups_of_several_pods_in_no_gang_are_promised_together() -> None:
+    """Two groups of two pods: each of the four may be first, so three nodes may hold a half of both."""
+    service = ungrouped("a", role("worker", 2, 2))
+
+    assert promised([service], nodes("0x8")) == (set(), 0)
+    assert promised([service], nodes("3x8")) == (set(), 2)
+    assert promised([service], nodes("4x8")) == ({"a/worker-0", "a/worker-1"}, 0)
 
 
 def test_a_group_is_promised_where_each_pod_has_room_for_the_larger_of_leader_and_worker() -> None:

@@ -3,8 +3,7 @@
 from xml.etree import ElementTree as ET
 
 from plan.forecast import Forecast, forecast
-from plan.page import as_page
-from plan.rows import table
+from plan.show import as_page, table
 from tests.plan.services import gang, nodes, role
 
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))

@@ -8,6 +8,7 @@ from fusioninfer.lint import offline
 from fusioninfer.lint.documents import Document
 from intent import Object
 from intent.annotations import REVISION
+from intent.gang import NO_GANG
 from intent.settings import Settings
 from plan.services import NO_POD_GROUP, TooManyPodsError, workloads
 from plan.workload import Workload
@@ -63,18 +64,11 @@ def test_another_scheduler_is_a_note() -> None:
     assert one.notes == ("scheduler other is not modelled",)
 
 
-def test_pods_of_no_gang_are_groups_of_one_pod() -> None:
-    def on_a_node(group: int, index: int) -> Object:
-        return there("w", group, index)
+def test_groups_of_several_pods_in_no_gang_are_promised_together() -> None:
+    (single,), (several,) = planned(named("w", 2, 1)), planned(named("w", 2, 3, scheduler_name=NO_GANG))
 
-    (single,) = planned(named("w", 2, 1))
-    (several,) = planned(
-        named("w", 2, 3, scheduler_name="default-scheduler"), pods=(on_a_node(0, 0), on_a_node(1, 2))
-    )
-
-    assert (single.is_gang, single.waits, [role.replicas for role in single.roles]) == (False, "", [2])
-    found = [(role.role, role.size, role.replicas, role.required, role.order[0]) for role in several.roles]
-    assert found == [("worker-leader", 1, 2, 0, 0), ("worker", 1, 4, 0, 3)]
+    assert [one.is_gang for one in (single, several)] == [False, False]
+    assert [one.roles[0].required for one in (single, several)] == [0, 2]
 
 
 def test_a_role_without_replicas_is_not_required_after_a_minute() -> None:

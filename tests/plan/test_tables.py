@@ -1,18 +1,13 @@
 """Both capacity tables of the core design, by `fusioninfer plan` alone: marks, percentages, and words."""
 
 import json
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from plan.progress import Standing
-from plan.rows import capacity, status
-from plan.workload import Workload
 from tests.cluster.capacity import DISAGGREGATED, MONOLITHIC, SCHEDULED, Table
-from tests.plan.services import role
 
 GPUS_OF_A_NODE: Final = 8
 TABLES: Final = {
@@ -40,18 +35,3 @@ def test_one_plan_from_nothing_to_full_has_all_rows_of_the_documents(name: str) 
         scheduled = [group for group, mark in zip(names, marks.split(), strict=True) if mark == SCHEDULED]
         assert rows[gpus]["scheduled"] == scheduled
         assert rows[gpus][field] == (int(words[:-1]) if field == "capacity" else words)
-
-
-@pytest.mark.parametrize(
-    ("started", "expected"),
-    [((1, 0), (0, "Service unavailable")), ((2, 1), (50, "Partial (1W)")), ((1, 1), (0, "Uncertain"))],
-)
-def test_a_group_in_no_gang_counts_once_its_leader_and_workers_have_started(
-    started: tuple[int, int], expected: tuple[int, str]
-) -> None:
-    halves = tuple(replace(role("worker", replicas=2), required=0, of=2) for _ in range(2))
-    may = (1, 1) if expected[1] == "Uncertain" else (0, 0)
-
-    standing = Standing(Workload("", "a", halves, is_gang=False), started, may, frozenset())
-
-    assert (capacity(standing), status(standing)) == expected

@@ -1,0 +1,191 @@
+"""A plan as text, as JSON and as one HTML page: tables in the words of the core design, and lines below."""
+
+import html
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any, Final
+
+from intent.errors import counted, printable
+from plan.forecast import Forecast
+from plan.progress import Counts, Standing
+from plan.workload import Workload
+
+MOST_COLUMNS: Final = 12
+"""The most groups that have a column each; of more, a column has the count of a role."""
+LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W", "encoder": "E"}
+NOT_KNOWN: Final = "not known"
+Row = tuple[str, ...]
+
+
+def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the title and the table of each service."""
+    for index, workload in enumerate(plan.workloads):
+        yield f"{workload.title}: {counted(workload.groups, 'group')}", table(plan, index)
+
+
+def table(plan: Forecast, index: int) -> list[Row]:
+    """Return the header, and a row for each interval of node counts in which nothing changes."""
+    rows = [("nodes", "GPUs", *_columns(plan.workloads[index]), "capacity", "status")]
+    for cells, group in groupby(plan.steps, lambda step: _cells(step.standings[index])):
+        first, *_, last = [*group] * 2
+        rows.append((_range(first.nodes, last.nodes), _range(first.accelerators, last.accelerators), *cells))
+    return rows
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def _columns(workload: Workload) -> Iterator[str]:
+    for role in workload.roles:
+        yield from map(role.label, range(role.replicas)) if workload.groups <= MOST_COLUMNS else [role.role]
+
+
+def _cells(standing: Standing) -> Row:
+    share = capacity(standing)
+    words = [*(_marks(standing) if standing.workload.groups <= MOST_COLUMNS else _numbers(standing))]
+    if share is None:
+        return *[NOT_KNOWN] * (len(words) + 1), status(standing)
+    return *words, f"{share}%", status(standing)
+
+
+def _marks(standing: Standing) -> Iterator[str]:
+    """Yield whether each group has started."""
+    for role, started, uncertain in zip(
+        standing.workload.roles, standing.started, standing.uncertain, strict=True
+    ):
+        for turn in map(role.order.index, range(role.replicas)):
+            may = "uncertain" if turn < started + uncertain else "pending"
+            yield "scheduled" if turn < started else may
+
+
+def _numbers(standing: Standing) -> Iterator[str]:
+    """Yield how many groups of each role have started."""
+    for role, count in zip(standing.workload.roles, standing.started, strict=True):
+        yield f"{count} of {role.replicas}"
+
+
+def capacity(standing: Standing) -> int | None:
+    """Return the percentage of the groups of a workload that have started; None if it is not known."""
+    if standing.is_complete:
+        return 100
+    return None if standing.workload.unknown else 100 * sum(standing.started) // standing.workload.groups
+
+
+def status(standing: Standing) -> str:
+    """Return the status of a workload."""
+    workload = standing.workload
+    if standing.is_complete:
+        return "Full capacity" if workload.groups else "No replicas"
+    if workload.unknown or workload.waits:
+        return "Not known" if workload.unknown else "Waiting"
+    if any(standing.started):
+        return f"Partial ({_letters(workload, standing.started)})"
+    return "Uncertain" if any(standing.uncertain) else _blocked(workload, standing.alone)
+
+
+def _blocked(workload: Workload, alone: frozenset[int]) -> str:
+    """Return the status of a workload of which nothing has started."""
+    required = tuple(role.required for role in workload.roles)
+    needed = sum(map(bool, required))
+    if not alone or needed < 2:
+        return "Service unavailable"
+    if len(alone) == needed:
+        return f"Blocked (can't satisfy {_letters(workload, required)} together)"
+    return f"Blocked (only enough for {' or '.join(workload.roles[role].role for role in sorted(alone))})"
+
+
+def _letters(workload: Workload, counts: Counts) -> str:
+    """Return the groups of roles by kind of role: `1P + 2D`."""
+    numbers: dict[str, int] = {}
+    for role, count in zip(workload.roles, counts, strict=True):
+        numbers[role.component] = numbers.get(role.component, 0) + count
+    return " + ".join(f"{numbers[kind]}{letter}" for kind, letter in LETTERS.items() if kind in numbers)
+
+
+def _lines(plan: Forecast) -> Iterator[str]:
+    """Yield what waits for what, what further nodes would start, and what is idle."""
+    yield from (f"waiting: {sentence}" for sentence in plan.waiting)
+    yield from (f"next: {further}" for further in plan.further)
+    yield f"idle GPUs: {NOT_KNOWN if plan.unknown else plan.idle}"
+    yield from (f"note: {note}" for note in plan.notes)
+
+
+# --- formats ----------------------------------------------------------------------------------------
+
+
+def as_text(plan: Forecast) -> str:
+    """Render a plan for a terminal."""
+    parts = (line for title, rows in tables(plan) for line in (title, *aligned(rows), ""))
+    return "".join(f"{printable(line)}\n" for line in (*parts, *_lines(plan)))
+
+
+def aligned(rows: Iterable[Row]) -> Iterator[str]:
+    """Align the columns of a table; the first two are numbers."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        numbers = [cell.rjust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+        words = [cell.ljust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        yield "  ".join((*numbers, *words)).rstrip()
+
+
+def as_data(plan: Forecast) -> dict[str, Any]:
+    """Render a plan as JSON; every step is a row. A number that is not known is null."""
+    return {
+        "complete": plan.complete,
+        "rows": [
+            {"nodes": step.nodes, "gpus": step.accelerators, "services": [*map(_service, step.standings)]}
+            for step in plan.steps
+        ],
+        "waiting": list(plan.waiting),
+        "next": [
+            {"nodes": more.nodes, "like": more.shape, "starts": list(more.starts)} for more in plan.further
+        ],
+        "idle": {"gpus": None if plan.unknown else plan.idle},
+        "notes": list(plan.notes),
+    }
+
+
+def _service(standing: Standing) -> dict[str, Any]:
+    roles = zip(standing.workload.roles, standing.started, strict=True)
+    return {
+        "namespace": standing.workload.namespace,
+        "name": standing.workload.name,
+        "scheduled": [role.label(group) for role, count in roles for group in role.order[:count]],
+        "uncertain": standing.labels(standing.uncertain),
+        "capacity": capacity(standing),
+        "status": status(standing),
+    }
+
+
+HEAD: Final = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"/>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { border: 1px solid #b9b9c3; padding: .2rem .4rem; text-align: left; }
+</style>
+<title>Capacity</title></head><body>
+"""
+
+
+def as_page(plan: Forecast) -> str:
+    """Render a plan as one HTML page, which loads nothing and runs no script."""
+    parts = [HEAD]
+    for title, (header, *rows) in tables(plan):
+        parts.append(f"<h2>{_escaped(title)}</h2><div class='wide'><table>\n")
+        parts += [_row("th", header), *(_row("td", row) for row in rows), "</table></div>\n"]
+    parts += [f"<p>{_escaped(line)}</p>\n" for line in _lines(plan)]
+    return "".join((*parts, "</body></html>\n"))
+
+
+def _row(tag: str, cells: Row) -> str:
+    return f"<tr>{''.join(f'<{tag}>{_escaped(cell)}</{tag}>' for cell in cells)}</tr>\n"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(printable(text))
