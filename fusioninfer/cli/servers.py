@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Final
@@ -24,20 +25,18 @@ Examples:
   fusioninfer sync --watch-namespace llm --config settings.yaml
 """
 PORT: Final = click.IntRange(0, 65535)
-METRICS_PORT: Final = click.option(
-    "--metrics-port",
-    type=PORT,
-    default=8080,
-    show_default=True,
-    help="Port of /healthz, /readyz and /metrics.",
+_default: Final = partial(click.option, show_default=True)
+_port: Final = partial(click.option, type=PORT)
+_file: Final = partial(click.option, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+_namespace: Final = partial(click.option, type=Namespace(), metavar="NAME")
+METRICS_PORT: Final = _port(
+    "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
 )
 SECURE_METRICS_PORT: Final = "--secure-metrics-port"
-
-LOG_LEVEL: Final = click.option(
+LOG_LEVEL: Final = _default(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",
-    show_default=True,
     help="The lowest level of the log lines that are written.",
 )
 
@@ -64,23 +63,15 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
 @click.option(
     "--cert-dir", required=True, type=click.Path(path_type=Path), help="The directory of tls.crt and tls.key."
 )
-@click.option("--host", default="0.0.0.0", show_default=True, help="The address to listen on.")  # noqa: S104 - a server in a pod
-@click.option(
-    "--port", type=PORT, default=10250, show_default=True, help="Port of /mutate and /validate (TLS)."
-)
+@_default("--host", default="0.0.0.0", help="The address to listen on.")  # noqa: S104 - a server in a pod
+@_port("--port", default=10250, show_default=True, help="Port of /mutate and /validate (TLS).")
 @METRICS_PORT
-@click.option(
+@_port(
     SECURE_METRICS_PORT,
-    type=PORT,
     help="Port of /metrics with TLS, for clients with a certificate of --metrics-client-ca; it is not on "
     "--metrics-port then.",
 )
-@click.option(
-    "--metrics-client-ca",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The CA of the certificates of clients that may read the metrics.",
-)
+@_file("--metrics-client-ca", help="The CA of the certificates of clients that may read the metrics.")
 @click.option(
     "--dns-name",
     "names",
@@ -88,12 +79,7 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
     metavar="NAME",
     help="The name that the API server calls: SERVICE.NAMESPACE.svc. A certificate without it is not served.",
 )
-@click.option(
-    "--client-ca",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Answer only clients with a certificate of this CA: the API server's client CA.",
-)
+@_file("--client-ca", help="Answer only clients with a certificate of this CA: the API server's client CA.")
 @click.option(
     "--client-name",
     "client_names",
@@ -110,11 +96,9 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
     help="Serve callers from these addresses first, as they arrive at the pod: the API servers', or those of "
     "their tunnel. With --client-ca, only their handshakes. May be repeated.",
 )
-@click.option(
+@_namespace(
     "--templates-namespace",
-    type=Namespace(),
     default="",
-    metavar="NAME",
     help="Read InferenceTemplates: those of an object's namespace, then those of this one. Without it, no "
     "access to the Kubernetes API is needed. Requires --client-ca and --client-name.",
 )
@@ -181,30 +165,26 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.command(epilog=SYNC)
 @KUBECONFIG
 @CONTEXT
-@click.option(
+@_default(
     "--system-namespace",
     "namespace",
     type=Namespace(),
     default=SYSTEM_NAMESPACE,
-    show_default=True,
     help="The namespace of FusionInfer, which has the Lease.",
 )
-@click.option(
+@_default(
     "--lease-duration",
     default=LEASE_DURATION,
-    show_default=True,
     help="Seconds after which another replica may take the Lease.",
 )
-@click.option(
+@_default(
     "--renew-deadline",
     default=RENEW_DEADLINE,
-    show_default=True,
     help="Seconds after which a leader that cannot renew stops.",
 )
-@click.option(
+@_default(
     "--retry-period",
     default=RETRY_PERIOD,
-    show_default=True,
     help="Seconds between two attempts to take or renew the Lease.",
 )
 @click.option(
@@ -218,38 +198,29 @@ def webhook(  # noqa: PLR0913 - each is a flag
     is_flag=True,
     help="Write nothing and take no Lease; log and count the writes that would be made.",
 )
-@click.option(
-    "--watch-namespace",
-    "namespaces",
-    type=Namespace(),
-    multiple=True,
-    metavar="NAME",
-    help="Watch this namespace only. May be repeated.",
+@_namespace(
+    "--watch-namespace", "namespaces", multiple=True, help="Watch this namespace only. May be repeated."
 )
 @click.option(
     "--gangs-only",
     is_flag=True,
     help="Make neither routes nor Services, as with routes and apiServices off in the settings.",
 )
-@click.option(
+@_namespace(
     "--templates-namespace",
-    type=Namespace(),
     default="",
-    metavar="NAME",
     help="Watch InferenceTemplates: those of a service's namespace, then those of this one.",
 )
-@click.option(
+@_default(
     "--workers",
     type=click.IntRange(min=1),
     default=WORKERS,
-    show_default=True,
     help="The number of services of one namespace that are reconciled at once, and an eighth of all.",
 )
 @LOG_LEVEL
 @METRICS_PORT
-@click.option(
+@_port(
     SECURE_METRICS_PORT,
-    type=PORT,
     help="Port of /metrics with TLS, for tokens that may get the path /metrics; it is not on --metrics-port "
     "then.",
 )
@@ -279,14 +250,14 @@ def sync(  # noqa: PLR0913 - each is a flag
     from server import certificates, controller, process  # noqa: PLC0415 - other subcommands start without it
     from sync.lease import Timing  # noqa: PLC0415 - other subcommands start without it
 
-    settings = read_settings(config)
-    settings = replace(settings, observe_only=observe_only or settings.observe_only)
-    if namespaces:
-        settings = replace(settings, namespaces=namespaces)
-    if templates_namespace:
-        settings = replace(settings, templates_namespace=templates_namespace)
-    if gangs_only:
-        settings = replace(settings, routes=False, api_services=False)
+    flags = {
+        "observe_only": observe_only,
+        "namespaces": namespaces,
+        "templates_namespace": templates_namespace,
+    }
+    without_routes = {"routes": False, "api_services": False} if gangs_only else {}
+    set_here = {name: value for name, value in flags.items() if value}
+    settings = replace(read_settings(config), **set_here, **without_routes)
     if not lease_duration > renew_deadline > retry_period > 0:
         raise click.UsageError(
             "--lease-duration must exceed --renew-deadline, which must exceed --retry-period"
