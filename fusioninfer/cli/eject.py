@@ -6,14 +6,14 @@ from typing import Final
 
 import click
 
+from catalog.release import SITE
 from fusioninfer.cli.connection import CLUSTER, HOME, Cluster
 from fusioninfer.cli.options import FINDINGS, echo_json, output_option, print_errors
-from fusioninfer.cluster.eject.manifests import manifests
-from fusioninfer.cluster.eject.service import problems_of, read_service
-from fusioninfer.cluster.eject.steps import notes, steps
+from fusioninfer.cluster.eject import manifests, problems_of, read_service, steps
 from fusioninfer.lint import documents
 from intent.errors import printable
 
+PAGE: Final = f"{SITE}/eject/#what-no-longer-happens-by-itself"
 EXAMPLES: Final = """\b
 Examples:
   fusioninfer eject qwen -n llm > ejected.yaml
@@ -30,8 +30,8 @@ def eject(*, name: str, namespace: str, cluster: Cluster, output: str) -> None:
     """Print a service as plain manifests.
 
     Print what the cluster holds for a service as manifests, which work without FusionInfer: the expanded
-    LeaderWorkerSets, their PodGroup and their routes. Standard error has notes on what no longer happens by
-    itself, and the steps that restart nothing; with -o json they are in the output. The command only reads.
+    LeaderWorkerSets, their PodGroup and their routes. Standard error has the steps that restart nothing; with
+    -o json they are in the output. The command only reads.
 
     Exit code 0: printed; 1: the service cannot be ejected, so nothing is printed; 2: the cluster or the
     service cannot be read.
@@ -47,15 +47,13 @@ def eject(*, name: str, namespace: str, cluster: Cluster, output: str) -> None:
                 "apiVersion": "v1",
                 "kind": "List",
                 "items": manifests(service),
-                "notes": list(notes(service)),
                 "steps": [asdict(one) for one in steps(service)],
             }
         )
         return
     click.echo(documents.write_yaml(manifests(service)), nl=False)
-    for note in notes(service):
-        click.echo(f"{click.style('note', fg='yellow')}: {printable(note)}", err=True)
     click.echo("\nSteps that restart nothing:", err=True)
     for number, step in enumerate(steps(service), start=1):
         command = f"\n   $ {step.command}" if step.command else ""
         click.echo(f"{number}. {printable(step.description)}{command}", err=True)
+    click.echo(f"\nWhat no longer happens by itself: {PAGE}", err=True)

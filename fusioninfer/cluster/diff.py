@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from fusioninfer.cluster.eject.manifests import SET_BY_CLIENTS
+from fusioninfer.cluster.eject import SET_BY_CLIENTS
 from fusioninfer.cluster.reader import Reader, why
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
 from fusioninfer.cluster.text import described, name_of, service_of

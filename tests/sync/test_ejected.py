@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from fusioninfer.cluster.eject.service import LiveService
-from fusioninfer.cluster.eject.steps import Instruction, steps
+from fusioninfer.cluster.eject import Instruction, LiveService, steps
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from sync.controller import Controller

@@ -12,8 +12,8 @@ from fusioninfer.cluster.diff import DiffResult, ObjectDiff, applied_patch, clea
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
-from tests.fusioninfer.cluster.eject.test_manifests import FILES, SERVER
-from tests.fusioninfer.cluster.eject.test_manifests import stored as in_cluster
+from tests.fusioninfer.cluster.test_eject import FILES, SERVER
+from tests.fusioninfer.cluster.test_eject import stored as in_cluster
 from tests.fusioninfer.conftest import Command
 from tests.laws.convergence.clients import merge_patch
 from tests.laws.convergence.files import File, manifest

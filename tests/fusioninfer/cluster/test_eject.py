@@ -1,4 +1,4 @@
-"""Ejected manifests: what they leave out, what the notes say, and that applying them changes nothing."""
+"""Ejected manifests: what they leave out, and that applying them changes nothing."""
 
 import copy
 from collections.abc import Callable
@@ -6,9 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from fusioninfer.cluster.eject.manifests import manifests, plain
-from fusioninfer.cluster.eject.service import LiveService, problems_of
-from fusioninfer.cluster.eject.steps import notes, steps
+from fusioninfer.cluster.eject import LiveService, manifests, plain, problems_of, steps
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
 from intent.service.member import member
@@ -204,18 +202,6 @@ def test_an_ejected_leaderworkerset_is_printed_with_its_pod_group() -> None:
     assert [words[3] for words in commands if "--namespace" in words] == ["patch"]
 
 
-# --- notes --------------------------------------------------------------------------------------------
-
-
-def test_notes_are_only_about_what_is_there() -> None:
-    alone = " ".join(notes(service(stored(File(size=1, launcher="none")))))
-    routes = [note.partition(":")[0] for note in notes(service(routed()))]
-
-    assert "LeaderWorkerSet: admission neither checks nor expands it" in alone
-    assert "PodGroup" not in alone
-    assert {"LeaderWorkerSet", "PodGroup", "RoleBinding", "InferencePool", "Deployment"} <= {*routes}
-
-
 def autoscaler(uid: str, target: Object) -> Object:
     """Return an autoscaler with the label of the service."""
     owner = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceService", "name": "svc", "uid": uid}
@@ -245,7 +231,6 @@ def test_the_autoscaler_of_a_role_is_ejected_and_one_of_the_users_own_is_not() -
     (found,) = [obj for obj in manifests(live) if obj["kind"] == "HorizontalPodAutoscaler"]
     assert (found["spec"], found["metadata"]) == (ours["spec"], {"namespace": "llm", "name": "svc-worker"})
     assert "horizontalpodautoscalers.autoscaling/svc-worker" in " ".join(one.command for one in steps(live))
-    assert any(note.startswith("HorizontalPodAutoscaler: it decides the replicas") for note in notes(live))
 
 
 def test_kubectl_gets_resources_with_their_group() -> None:

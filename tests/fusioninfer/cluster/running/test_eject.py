@@ -67,21 +67,19 @@ async def test_without_one_the_namespace_of_the_context_counts(eject: Command, k
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_notes_and_steps_are_on_standard_error(eject: Command) -> None:
+async def test_the_steps_are_on_standard_error(eject: Command) -> None:
     result = await eject("-n", "team-a", "r1")
 
-    assert "note: PodGroup: edit minMember and subGroupPolicy" in result.stderr
     assert "1. Save the output as ejected.yaml." in result.stderr
     assert "   $ kubectl --namespace team-a annotate " in result.stderr
 
 
 @pytest.mark.usefixtures("cluster")
-async def test_json_is_a_list_with_notes_and_steps(eject: Command) -> None:
+async def test_json_is_a_list_with_steps(eject: Command) -> None:
     result = await eject("-n", "team-a", "r1", "-o", "json")
 
     printed = json.loads(result.stdout)
     assert (printed["kind"], len(printed["items"]), result.stderr) == ("List", 3, "")
-    assert printed["notes"][0].startswith("LeaderWorkerSet: ")
     assert printed["steps"][1]["command"].startswith("kubectl --namespace team-a annotate ")
 
 

@@ -7,7 +7,7 @@ applied has the expanded fields, so they are its author's, and they stay.
 import pytest
 
 from intent.annotations import PREFIX
-from tests.fusioninfer.cluster.eject.test_manifests import (
+from tests.fusioninfer.cluster.test_eject import (
     CREATORS,
     FILES,
     SERVER,
