@@ -119,7 +119,9 @@ def parse_shapes(word: str, offered: Collection[str]) -> tuple[Supply, ...]:
     `offered`: the accelerator that the services request, which is that of the nodes.
     """
     if len(offered) > 1:
-        raise ShapeError(f"the services request {', '.join(sorted(offered))}; list nodes with --nodes-file")
+        raise ShapeError(
+            f"the services request {', '.join(sorted(offered))}; plan one of them, or on a cluster"
+        )
     nodes: list[Supply] = []
     for part in map(str.strip, word.split(",")):
         matched = SHAPE.fullmatch(part)

@@ -20,9 +20,9 @@ from fusioninfer.cli.options import (
     read_settings,
     require,
 )
-from fusioninfer.cluster.nodes import Nodes, of_cluster, of_file
+from fusioninfer.cluster.nodes import Nodes, of_cluster
 from fusioninfer.lint import documents, offline
-from fusioninfer.lint.documents import UnreadableFileError, to_json
+from fusioninfer.lint.documents import to_json
 from fusioninfer.lint.report import Report, Selection
 from plan.forecast import Forecast, forecast
 from plan.services import TooManyPodsError, accelerators, workloads
@@ -38,7 +38,6 @@ EXAMPLES: Final = """\b
 Examples:
   fusioninfer plan service.yaml --nodes 10x8               # 10 nodes with 8 accelerators each
   fusioninfer plan -f service.yaml --nodes 4x8,2x4@pool=h100
-  fusioninfer plan -R manifests/ --nodes-file nodes.yaml   # from: kubectl get nodes -o yaml
   fusioninfer plan service.yaml --context production       # what is free in a cluster
   fusioninfer plan service.yaml --nodes 10x8 -o html > plan.html
 
@@ -52,13 +51,6 @@ Examples:
 @FILES
 @NAMESPACE
 @click.option("--nodes", "shapes", metavar="COUNTxGPUS[,...]", help="The nodes to plan with.")
-@click.option(
-    "--nodes-file",
-    "nodes_file",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="A file of Nodes, or a list of them, to plan with.",
-)
 @CLUSTER
 @CONFIG
 @SELECTION
@@ -69,7 +61,6 @@ def plan(  # noqa: PLR0913 - each is a flag
     recursive: bool,
     namespace: str,
     shapes: str | None,
-    nodes_file: str | None,
     cluster: Cluster,
     config: Path | None,
     selection: Selection,
@@ -78,18 +69,15 @@ def plan(  # noqa: PLR0913 - each is a flag
     """Show which groups start with how many nodes, before anything is applied or bought.
 
     A group starts with all of its pods or not at all, and a service with all of its required roles. Without
-    --nodes and --nodes-file, the nodes are those of the cluster, which is only read. Findings about the files
-    go to standard error.
+    --nodes, the nodes are those of the cluster, which is only read. Findings about the files go to standard
+    error.
 
     Exit code 0: every group starts; 1: a group does not, or that is not known, or an object would be denied,
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
-    if shapes is not None and nodes_file is not None:
-        raise click.UsageError("--nodes and --nodes-file are alternatives: name one of them")
-    is_live = shapes is None and nodes_file is None
     settings = read_settings(config)
     found, problems = documents.read_all(files, recursive=recursive)
-    home = cluster.namespace(namespace) if is_live else namespace
+    home = cluster.namespace(namespace) if shapes is None else namespace
     composed = offline.compose(found, settings, namespace=home)
     require(Report.of(composed, problems), selection)
     objects = composed.objects
@@ -98,15 +86,15 @@ def plan(  # noqa: PLR0913 - each is a flag
         if not planned:
             exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
         if shapes is not None:
-            nodes = Nodes(parse_shapes(shapes, accelerators(planned)))
+            nodes, present = Nodes(parse_shapes(shapes, accelerators(planned))), 0
         else:
-            nodes = cluster.read(of_cluster) if nodes_file is None else of_file(nodes_file)
+            nodes = cluster.read(of_cluster)
+            present = len(nodes.supplies)
             planned = workloads((*objects, *nodes.objects), nodes.pods)
     except ShapeError as error:
         raise click.BadParameter(str(error), param_hint="--nodes") from error
-    except (TooManyPodsError, UnreadableFileError) as error:
+    except TooManyPodsError as error:
         exit_unreadable(error)
-    present = len(nodes.supplies) if is_live else 0
     result = forecast(planned, nodes.supplies, present=present, notes=nodes.notes(objects))
     click.echo(FORMATS[output](result), nl=False)
     sys.exit(OK if result.complete else FINDINGS)

@@ -23,7 +23,6 @@ from intent import Object, yaml
 from intent.commands import command, named
 from sync.kinds import LWS
 from tests.fusioninfer.cluster.running.test_command import answers
-from tests.fusioninfer.cluster.serving import node
 from tests.hostile.names import HOSTILE
 from tests.hostile.objects import paths, replaced
 from tests.sync.conftest import api, kubeconfig  # noqa: F401 - fixtures
@@ -46,12 +45,11 @@ LLMISVC: Final[Object] = {
     },
 }
 PLANNED: Final = tuple(yaml.load((demo.EXAMPLES / "monolithic.yaml").read_text()))
-NODES: Final = tuple({"kind": "Node"} | node(f"{HOSTILE}{at}", 8) for at in range(3))
 OFFLINE: Final = (
     *(("validate", "-o", form) for form in ("text", "json", "github", "sarif")),
     *(("expand", "-o", form) for form in ("yaml", "json")),
     *(("explain", "-o", form) for form in ("text", "json")),
-    *(("plan", "--nodes-file", "nodes.yaml", "-o", form) for form in ("text", "json", "html")),
+    *(("plan", "--nodes", "3x8", "-o", form) for form in ("text", "json", "html")),
     *(("import", "-o", form) for form in ("text", "json")),
 )
 IN_CLUSTER: Final = (
@@ -90,7 +88,7 @@ def accepted() -> Iterator[Object]:
     yield one
 
 
-DOCUMENTS: Final = {"plan": lambda: PLANNED, "expand": accepted, "explain": accepted}
+DOCUMENTS: Final = {"plan": accepted, "expand": accepted, "explain": accepted}
 """What the file of a subcommand contains; of others each text of some objects in turn is hostile."""
 
 
@@ -111,11 +109,8 @@ def test_no_format_of_an_offline_command_prints_what_controls_its_reader(
     path = tmp_path / "hostile.yaml"
     is_plan = words[0] == "plan"
     path.write_text("---\n".join(map(yaml.dump, DOCUMENTS.get(words[0], documents)())))
-    nodes = tmp_path / "nodes.yaml"
-    nodes.write_text("---\n".join(map(yaml.dump, NODES)))
-    arguments = [str(nodes) if word == nodes.name else word for word in words[1:]]
 
-    result = CliRunner().invoke(main, [words[0], str(path), *arguments])
+    result = CliRunner().invoke(main, [words[0], str(path), *words[1:]])
 
     assert "u202e" in shown(result).lower() or is_plan
     assert result.stdout or words[0] == "import"

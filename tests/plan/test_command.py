@@ -1,4 +1,4 @@
-"""`fusioninfer plan`: nodes by shape, of a file and of a cluster; formats, exit codes and bad input."""
+"""`fusioninfer plan`: nodes by shape and of a cluster; formats, exit codes and bad input."""
 
 import asyncio
 import json
@@ -43,25 +43,11 @@ def test_json_has_a_row_for_each_number_of_nodes() -> None:
     assert found["next"] == [{"nodes": 3, "like": "8 nvidia.com/gpu", "starts": ["decode-1"]}]
 
 
-def test_nodes_of_a_file_are_counted_without_those_that_are_cordoned(tmp_path: Path) -> None:
-    nodes = [node("a"), node("b", unschedulable=True)]
-    file = tmp_path / "nodes.json"
-    file.write_text(json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": nodes}))
-
-    result = plan(*FILES, "--nodes-file", str(file), "-o", "json")
-
-    found = json.loads(result.stdout)
-    assert [row["gpus"] for row in found["rows"]] == [0, 8]
-    assert "1 node is left out: cordoned" in found["notes"]
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--nodes", "10"), "is not COUNTxGPUS"),
         (("--nodes", "999999999x8"), "more than 100000 nodes are not planned"),
-        (("--nodes", "1x8", "--nodes-file", "x"), "--nodes and --nodes-file are alternatives"),
-        (("--nodes-file", "missing.yaml"), "missing.yaml: No such file or directory"),
     ],
 )
 def test_nodes_that_cannot_be_read_are_exit_code_2(words: tuple[str, ...], said: str) -> None:
@@ -83,26 +69,6 @@ def test_services_that_cannot_be_read_are_reported(file: str, code: int, said: s
     result = plan("-", "--nodes", "1x8", stdin=file)
 
     assert (result.exit_code, result.stdout) == (code, "")
-    assert said in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("nodes", "said"),
-    [
-        ([], "contains no Node"),
-        ([node("a"), node("b"), node("a")], "contains Node a 2 times; remove all but one"),
-        ([node("a"), None, {"kind": "Node"}], "2 of 3 nodes have no metadata.name"),
-    ],
-)
-def test_nodes_of_a_file_that_cannot_be_counted_are_exit_code_2(nodes: list[Any], said: str) -> None:
-    result = plan(
-        *FILES,
-        "--nodes-file",
-        "-",
-        stdin=json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": nodes}),
-    )
-
-    assert (result.exit_code, result.stdout) == (2, "")
     assert said in result.stderr
 
 

@@ -43,7 +43,7 @@ def test_a_shape_that_cannot_be_read_says_why(word: str) -> None:
 
 def test_of_two_accelerators_no_shape_can_be_told() -> None:
     with pytest.raises(
-        ShapeError, match=r"request amd\.com/gpu, nvidia\.com/gpu; list nodes with --nodes-file"
+        ShapeError, match=r"request amd\.com/gpu, nvidia\.com/gpu; plan one of them, or on a cluster"
     ):
         parse_shapes("1x8", ["nvidia.com/gpu", "amd.com/gpu"])
 
