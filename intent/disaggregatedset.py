@@ -20,8 +20,6 @@ from intent.lws import KIND as LWS
 from intent.shapes import annotations, listed, mapping, text
 
 KIND: Final = "DisaggregatedSet"
-ROLE_SCALER: Final = "DisaggregatedSetRoleScaler"
-"""The kind of LWS 0.10 with the replicas of one role, which an autoscaler writes."""
 GROUP: Final = "disaggregatedset.x-k8s.io"
 NAME: Final = f"{GROUP}/name"
 ROLE: Final = f"{GROUP}/role"

@@ -97,8 +97,7 @@ def validate(*, selection: Selection, output: str, **where: Any) -> None:
     found = read(**where).report.without(selection.ignored)
     if output == "text":
         print_errors(found.unread)
-    if text := report.FORMATS[output](found, selection):
-        click.echo(text)
+    click.echo(report.FORMATS[output](found))
     sys.exit(UNREADABLE if found.unread else FINDINGS if found.fails(selection) else OK)
 
 

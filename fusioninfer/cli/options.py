@@ -118,7 +118,7 @@ def _codes(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 
 
 def SELECTION(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used as a decorator, like the options
-    """Add --ignore, --fail-on-warnings and --quiet; the command gets them as `selection`."""
+    """Add --ignore and --fail-on-warnings; the command gets them as `selection`."""
 
     @click.option(
         "--ignore",
@@ -128,15 +128,9 @@ def SELECTION(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used
         help="Neither print nor count findings with this code. May be repeated.",
     )
     @click.option("--fail-on-warnings", is_flag=True, help="Exit with 1 for warnings, too.")
-    @click.option(
-        "-q",
-        "--quiet",
-        is_flag=True,
-        help="Print only findings that make the exit code 1; no counts.",
-    )
     @wraps(command)
-    def called(*, ignore: frozenset[str], fail_on_warnings: bool, quiet: bool, **others: Any) -> Any:
-        return command(selection=Selection(ignore, fail_on_warnings, quiet), **others)
+    def called(*, ignore: frozenset[str], fail_on_warnings: bool, **others: Any) -> Any:
+        return command(selection=Selection(ignore, fail_on_warnings), **others)
 
     return called
 
@@ -144,7 +138,7 @@ def SELECTION(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used
 def require(found: Report, selection: Selection) -> None:
     """Print findings to standard error, and exit if the selection says so. Errors cannot be ignored."""
     found = found.without(selection.ignored, errors=False)
-    for line in finding_lines(found, selection):
+    for line in finding_lines(found):
         click.echo(line, err=True)
     if found.unread:
         exit_unreadable(*found.unread)

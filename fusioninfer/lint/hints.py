@@ -10,8 +10,8 @@ from fusioninfer.lint.documents import PLACEHOLDER, Document
 from fusioninfer.lint.paths import joined
 from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
-from intent.annotations import INJECT, LWS_NAME, PREFIX, SERVICE, is_ours
-from intent.errors import FieldError, nearest, suggested
+from intent.annotations import INJECT, PREFIX, is_ours
+from intent.errors import FieldError, nearest
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
@@ -35,7 +35,6 @@ PLACES: Final = {
     INFERENCE_TEMPLATE: f"metadata.annotations, {INJECT} only",
 }
 """Where each kind has our annotations."""
-_READ_FROM: Final = "of LeaderWorkerSets, roles of DisaggregatedSets, and InferenceServices"
 
 
 def is_kustomization(document: Document) -> bool:
@@ -59,11 +58,12 @@ def hints(document: Document) -> Iterator[FieldError]:
         fault = "is missing" if obj.get(name) in (None, "") else "must be a string"
         message = f"{fault}: the object is not checked, and cannot be applied"
         yield FieldError(name, None, message, REFUSED if _is_for_us(obj) else NOT_CHECKED)
-    elif kind_of(obj) is None and (meant := _meant(obj)):
-        yield meant
-    else:
-        yield from islice(_expressions(obj), 1 if kind_of(obj) else 0)
-        yield from _without_effect(obj)
+    elif kind := kind_of(obj):
+        yield from islice(_expressions(obj), 1)
+        yield from _of_other_prefix(obj)
+        if key := _key_of_ours(obj, kind.name):
+            message = f"has no effect there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
+            yield FieldError(key, None, message, NO_EFFECT)
 
 
 _EXPRESSION: Final = re.compile(
@@ -108,35 +108,7 @@ def _is_for_us(obj: Object) -> bool:
     return any(obj.get("kind") == kind.name or group == kind.group for kind in KINDS)
 
 
-def _meant(obj: Object) -> FieldError | None:
-    """FI931: a kind that a group of ours does not have, or a kind of LWS in another group."""
-    name, version = obj["kind"], obj["apiVersion"]
-    group = version.partition("/")[0]
-    of_group = [one.name for one in KINDS if one.group == group]
-    if of_group and name != disaggregatedset.ROLE_SCALER:
-        message = f"is not known, so the object is not checked{suggested(nearest(name, of_group))}"
-        return FieldError("kind", name, message, NOT_CHECKED)
-    meant = next((one for one in KINDS if one.name == name and one.group != GROUP), None)
-    if meant is None or of_group:
-        return None
-    message = f"is not the group of {name}; did you mean {meant.api_version}?"
-    return FieldError("apiVersion", version, message, NOT_CHECKED)
-
-
 # --- keys without an effect ---------------------------------------------------------------------------
-
-
-def _without_effect(obj: Object) -> Iterator[FieldError]:
-    yield from _of_other_prefix(obj)
-    kind = kind_of(obj)
-    if kind is None:
-        key = _key_of_other(obj)
-        where = f"on a {obj['kind']}: annotations are read {_READ_FROM}"
-    else:
-        key = _key_of_ours(obj, kind.name)
-        where = f"there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
-    if key:
-        yield FieldError(key, None, f"has no effect {where}", NO_EFFECT)
 
 
 def _of_other_prefix(obj: Object) -> Iterator[FieldError]:
@@ -146,19 +118,6 @@ def _of_other_prefix(obj: Object) -> Iterator[FieldError]:
         if slash and prefix != GROUP and nearest(prefix, [GROUP], SIMILAR):
             message = f"is not read; did you mean {PREFIX}{name}?"
             yield FieldError(f"metadata.annotations[{key}]", None, message, NO_EFFECT)
-
-
-def _key_of_other(obj: Object) -> str:
-    """Return the path of an annotation of ours on an object that admission does not read.
-
-    Controllers write some on what they label: ours on what it creates, LWS 0.10 on StatefulSets.
-    """
-    if {SERVICE, LWS_NAME} & labels(obj).keys():
-        return ""
-    pods = mapping(mapping(obj.get("spec")).get("template"))
-    return _key(annotations(obj), "metadata.annotations") or _key(
-        annotations(pods), "spec.template.metadata.annotations"
-    )
 
 
 def _key_of_ours(obj: Object, kind: str) -> str:

@@ -1,6 +1,6 @@
 """Render what was found in files: as text, JSON, commands of GitHub's workflows, and SARIF. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote
@@ -22,20 +22,14 @@ COLOURS: Final[Mapping[str, str]] = {"error": "red", "warning": "yellow"}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which findings are printed, and which make the command fail."""
+    """Which findings count, and which make the command fail."""
 
     ignored: frozenset[str] = frozenset()
     fail_on_warnings: bool = False
-    quiet: bool = False
-    """Print only findings that make the command fail, and no counts."""
 
     def fails(self, severity: Severity) -> bool:
         """Return whether a finding makes the command fail."""
         return severity == "error" or self.fail_on_warnings
-
-    def prints(self, severity: Severity) -> bool:
-        """Return whether a finding is printed, if its code is not ignored."""
-        return not self.quiet or self.fails(severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +72,12 @@ class Report:
 # --- text --------------------------------------------------------------------------------------------
 
 
-def place(one: Found) -> str:
-    """Return the line of a finding, and which of the objects that the document renders to it is about."""
-    return f"{one.place} ({one.document.part})" if one.document.part else one.place
-
-
-def finding_lines(report: Report, selection: Selection) -> list[str]:
-    """Render each printed finding with its place, in colour."""
+def finding_lines(report: Report) -> list[str]:
+    """Render each finding with its line, and with the object that it is about if a document makes several."""
     return [
-        f"{printable(place(one))}: {click.style(one.error.severity, fg=COLOURS[one.error.severity])}: "
-        f"{printable(str(one.error))}"
-        for one in _printed(report, selection)
+        f"{printable(one.place + (f' ({part})' if (part := one.document.part) else ''))}: "
+        f"{click.style(one.error.severity, fg=COLOURS[one.error.severity])}: {printable(str(one.error))}"
+        for one in report.found
     ]
 
 
@@ -101,36 +90,44 @@ def summary(report: Report) -> str:
         found.append(counted(len(report.unread), "unreadable file"))
     objects = f"{counted(report.checked, 'object')} checked"
     if report.skipped:
-        objects += f", {sum(count for _, count in report.skipped)} skipped ({kinds(report.skipped)})"
+        kinds = ", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in report.skipped)
+        objects += f", {sum(count for _, count in report.skipped)} skipped ({printable(kinds)})"
     if read := [kind for kind, _ in report.skipped if kind in IMPORTED]:
         objects += f"; fusioninfer import reads {', '.join(read)}"
     return f"{', '.join(found)}; {objects}"
 
 
-def kinds(counts: Iterable[tuple[str, int]]) -> str:
-    """Render kinds with their counts: `2 ConfigMap, Secret`."""
-    return printable(", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in counts))
-
-
-def as_text(report: Report, selection: Selection) -> str:
-    """Render the printed findings, one a line, then the counts. Unreadable files are for standard error."""
-    lines = finding_lines(report, selection)
-    return "\n".join(lines if selection.quiet else [*lines, summary(report)])
-
-
-def _printed(report: Report, selection: Selection) -> Iterable[Found]:
-    return (one for one in report.found if selection.prints(one.error.severity))
+def as_text(report: Report) -> str:
+    """Render the findings, one a line, then the counts. Unreadable files are for standard error."""
+    return "\n".join((*finding_lines(report), summary(report)))
 
 
 # --- JSON --------------------------------------------------------------------------------------------
 
 
-def as_json(report: Report, selection: Selection) -> str:
-    """Render `findings`, with an unreadable file as the finding FI905, and their counts as `summary`.
+def _rows(report: Report) -> Iterator[dict[str, Any]]:
+    """Yield the findings as the JSON has them; first each unreadable file, as the finding FI905."""
+    for problem in report.unread:
+        where = {"file": problem.file, "line": problem.line or None, "document": None, "part": ""}
+        yield where | _row(CODES[UNREAD].severity, UNREAD, "", None, str(problem))
+    for one in report.found:
+        error, document = one.error, one.document
+        where = {"file": one.file, "line": one.line or None, "document": document.number}
+        row = _row(error.severity, error.code, error.path, error.value, error.message)
+        yield where | {"part": document.part} | row
+
+
+def _row(severity: Severity, code: str, path: str, value: Any, message: str) -> dict[str, Any]:
+    entry = ENTRIES[code]
+    texts = {"cause": entry.cause, "remedy": entry.remedy, "link": entry.link}
+    return {"severity": severity, "code": code, "field": path, "value": value, "message": message} | texts
+
+
+def as_json(report: Report) -> str:
+    """Render `findings` and their counts as `summary`.
 
     Fields may be added; none is removed or changes its meaning.
     """
-    findings = [*map(_unread, report.unread), *map(_finding, _printed(report, selection))]
     counts = {
         "errors": report.count("error"),
         "warnings": report.count("warning"),
@@ -139,33 +136,12 @@ def as_json(report: Report, selection: Selection) -> str:
         "checked": report.checked,
         "skipped": dict(report.skipped),
     }
-    return to_json({"findings": findings, "summary": counts})
+    return to_json({"findings": [*_rows(report)], "summary": counts})
 
 
-def _finding(one: Found) -> dict[str, Any]:
-    error = one.error
-    document = one.document
-    where = {"file": one.file, "line": one.line or None, "document": document.number, "part": document.part}
-    return where | _row(error.severity, error.code, error.path, error.value, error.message)
-
-
-def _unread(problem: UnreadableFileError) -> dict[str, Any]:
-    where = {"file": problem.file, "line": problem.line or None, "document": None, "part": ""}
-    return where | _row(CODES[UNREAD].severity, UNREAD, "", None, str(problem))
-
-
-def _row(severity: Severity, code: str, path: str, value: Any, message: str) -> dict[str, Any]:
-    entry = ENTRIES[code]
-    return {
-        "severity": severity,
-        "code": code,
-        "field": path,
-        "value": value,
-        "message": message,
-        "cause": entry.cause,
-        "remedy": entry.remedy,
-        "link": entry.link,
-    }
+def _said(row: Mapping[str, Any]) -> str:
+    """Return the message of a finding with its field."""
+    return f"{row['field']}: {row['message']}" if row["field"] else str(row["message"])
 
 
 # --- GitHub ------------------------------------------------------------------------------------------
@@ -175,30 +151,27 @@ _PROPERTY: Final = _DATA | {ord(":"): "%3A", ord(","): "%2C"}
 """How text and properties of a workflow command are escaped (actions/toolkit, `command.ts`)."""
 
 
-def as_github(report: Report, selection: Selection) -> str:
-    """Render each printed finding as a workflow command, which annotates the line; then the counts."""
-    lines = [workflow_command("error", UNREAD, one.file, str(one), one.line) for one in report.unread]
-    lines += [
-        workflow_command(one.error.severity, one.error.code, one.file, str(one.error), one.line)
-        for one in _printed(report, selection)
-    ]
-    return "\n".join(lines if selection.quiet else [*lines, summary(report)])
+def as_github(report: Report) -> str:
+    """Render each finding as a workflow command, which annotates the line; then the counts."""
+    rows = (row | {key: printable(row[key]) for key in ("field", "message")} for row in _rows(report))
+    return "\n".join((*map(workflow_command, rows), summary(report)))
 
 
-def workflow_command(level: str, title: str, file: str, message: str, line: int = 0) -> str:
+def workflow_command(row: Mapping[str, Any]) -> str:
     """Render a command of GitHub's workflows: `::error file=a.yaml,line=3,title=FI308::message`."""
-    properties = {"file": "" if file == STANDARD_INPUT else file, "line": str(line or ""), "title": title}
+    file = "" if row["file"] == STANDARD_INPUT else row["file"]
+    properties = {"file": file, "line": str(row["line"] or ""), "title": row["code"]}
     shown = ",".join(f"{key}={value.translate(_PROPERTY)}" for key, value in properties.items() if value)
-    return f"::{level} {shown}::{message.translate(_DATA)}"
+    return f"::{row['severity']} {shown}::{_said(row).translate(_DATA)}"
 
 
 # --- SARIF -------------------------------------------------------------------------------------------
 
 
-def as_sarif(report: Report, selection: Selection) -> str:
-    """Render the printed findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
-    findings = [*map(_unread, report.unread), *map(_finding, _printed(report, selection))]
-    rules = {one["code"]: ENTRIES[one["code"]] for one in findings}
+def as_sarif(report: Report) -> str:
+    """Render the findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
+    findings = [*_rows(report)]
+    rules = {row["code"]: ENTRIES[row["code"]] for row in findings}
     driver = {
         "name": "fusioninfer",
         "version": VERSION,
@@ -206,34 +179,34 @@ def as_sarif(report: Report, selection: Selection) -> str:
         "rules": [
             {
                 "id": code,
-                "shortDescription": {"text": row.title},
-                "help": {"text": row.remedy},
-                "helpUri": row.link,
+                "shortDescription": {"text": entry.title},
+                "help": {"text": entry.remedy},
+                "helpUri": entry.link,
             }
-            for code, row in rules.items()
+            for code, entry in rules.items()
         ],
     }
-    run = {"tool": {"driver": driver}, "results": [_result(one) for one in findings]}
+    run = {"tool": {"driver": driver}, "results": [*map(_result, findings)]}
     return to_json({"$schema": SARIF, "version": "2.1.0", "runs": [run]})
 
 
 SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def _result(one: dict[str, Any]) -> dict[str, Any]:
-    """Render a finding of the JSON as a result; one of standard input has no place."""
-    region = {"region": {"startLine": one["line"]}} if one["line"] else {}
-    uri = quote(one["file"].removeprefix("./"))
+def _result(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Render a finding as a result; one of standard input has no place."""
+    region = {"region": {"startLine": row["line"]}} if row["line"] else {}
+    uri = quote(row["file"].removeprefix("./"))
     where = [{"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}]
     return {
-        "ruleId": one["code"],
-        "level": one["severity"],
-        "message": {"text": f"{one['field']}: {one['message']}" if one["field"] else one["message"]},
-        "locations": [] if one["file"] == STANDARD_INPUT else where,
+        "ruleId": row["code"],
+        "level": row["severity"],
+        "message": {"text": _said(row)},
+        "locations": [] if row["file"] == STANDARD_INPUT else where,
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Report, Selection], str]]] = {
+FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
     "text": as_text,
     "json": as_json,
     "github": as_github,

@@ -93,10 +93,3 @@ def test_an_unknown_code_is_an_error_of_usage(code: str, message: str) -> None:
     result = run("validate", "--ignore", code, GOOD)
 
     assert (result.exit_code, message in result.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("verb", READERS)
-def test_quiet_prints_only_errors(verb: str) -> None:
-    assert run("validate", "-q", GOOD).output == ""
-    assert "warning: " not in run(verb, "-q", "-", text=WARNED).output
-    assert "error" in run(verb, "--quiet", "-", text=WRONG).output

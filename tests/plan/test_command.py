@@ -93,7 +93,7 @@ def claiming(**request: Any) -> str:
 
 
 def test_claimed_devices_are_counted_if_the_template_is_in_the_files() -> None:
-    found = json.loads(plan("-", "--nodes", "4x4", "-q", "-o", "json", stdin=claiming()).stdout)
+    found = json.loads(plan("-", "--nodes", "4x4", "-o", "json", stdin=claiming()).stdout)
 
     full = [row["nodes"] for row in found["rows"] if row["services"][0]["status"] == "Full capacity"]
     assert (full, found["rows"][-1]["gpus"], found["idle"]) == ([2, 3, 4], 16, {"gpus": 8})
@@ -102,7 +102,7 @@ def test_claimed_devices_are_counted_if_the_template_is_in_the_files() -> None:
 def test_claims_that_cannot_be_counted_are_said_to_be_not_known() -> None:
     files = claiming(allocationMode="All")
 
-    text, data = (plan("-", "--nodes", "4x4", "-q", "-o", form, stdin=files) for form in ("text", "json"))
+    text, data = (plan("-", "--nodes", "4x4", "-o", form, stdin=files) for form in ("text", "json"))
 
     assert (text.exit_code, data.exit_code) == (1, 1)
     assert "not known whether its pods have room: claim gpus: request gpu is for no number" in text.stdout
@@ -179,7 +179,7 @@ async def test_the_devices_of_a_cluster_are_not_known(kubeconfig: Path) -> None:
     file = kubeconfig.parent / "service.yaml"
     file.write_text(claiming())
 
-    result = await asyncio.to_thread(plan, str(file), "--kubeconfig", str(kubeconfig), "-n", "llm", "-q")
+    result = await asyncio.to_thread(plan, str(file), "--kubeconfig", str(kubeconfig), "-n", "llm")
 
     assert "idle GPUs: not known" in result.stdout
     assert "claim gpus: Node objects do not say which devices there are" in result.stdout

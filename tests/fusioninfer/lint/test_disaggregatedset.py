@@ -7,7 +7,7 @@ import pytest
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.offline import Composition, compose
 from intent import Object
-from intent.annotations import GROUP_NAME, LWS_NAME, PREFIX, REVISION, SLICE
+from intent.annotations import GROUP_NAME, PREFIX, REVISION, SLICE
 from intent.disaggregatedset import leader_worker_sets
 from tests.builders.lws import template
 from tests.sync.samples import SETTINGS
@@ -280,14 +280,3 @@ def test_the_replicas_of_a_role_are_passed_through() -> None:
 
     assert (scaler in made.objects, made.skipped) == (True, (("DisaggregatedSetRoleScaler", 1),))
     assert "FI931" not in {one.error.code for one in made.found}
-
-
-@pytest.mark.parametrize(("labels", "codes"), [({LWS_NAME: "ds-0-decode"}, set()), ({}, {"FI930"})])
-def test_metadata_that_lws_copies_to_a_statefulset_is_no_author_s(labels: Object, codes: set[str]) -> None:
-    service = {PREFIX + "service": "svc"}
-    metadata = {"name": "ds-0-decode", "namespace": "llm", "labels": labels, "annotations": service}
-    made = composed(
-        {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata}, disaggregated_set()
-    )
-
-    assert {one.error.code for one in made.found} & {"FI930"} == codes

@@ -1,7 +1,7 @@
 """The formats of a report: text, JSON, and commands of GitHub's workflows."""
 
 import json
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -10,10 +10,8 @@ from fusioninfer.cli.files import VALIDATE
 from fusioninfer.lint import report
 from fusioninfer.lint.documents import Document, UnreadableFileError
 from fusioninfer.lint.offline import Found
-from fusioninfer.lint.report import Report, Selection
+from fusioninfer.lint.report import Report
 from intent.errors import FieldError
-
-ALL: Final = Selection()
 
 
 def found(code: str = "FI308", path: str = "spec", message: str = "is wrong", file: str = "a.yaml") -> Found:
@@ -58,7 +56,7 @@ def test_the_counts_are_in_the_singular_and_the_plural(one: Report, text: str) -
 def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
     one = found(path=text, message=text, file=text)
 
-    lines = report.as_text(Report((one,), skipped=((text, 1),)), ALL).splitlines()
+    lines = report.as_text(Report((one,), skipped=((text, 1),))).splitlines()
 
     assert len(lines) == 2
     assert text not in "".join(lines).replace("\x1b[31merror", "")
@@ -67,7 +65,7 @@ def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
 def test_a_finding_of_a_rendered_object_names_it() -> None:
     rendered = Found(Document("a.yaml", 1, {}, "LeaderWorkerSet x"), ERROR.error)
 
-    assert report.as_text(Report((rendered,)), ALL).startswith("a.yaml (LeaderWorkerSet x): ")
+    assert report.as_text(Report((rendered,))).startswith("a.yaml (LeaderWorkerSet x): ")
 
 
 # --- JSON --------------------------------------------------------------------------------------------
@@ -83,7 +81,7 @@ def test_json_has_findings_and_a_summary() -> None:
     unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
     whole = Report((ERROR, WARNING), (unread,), ignored=4, checked=2, skipped=(("Secret", 1),))
 
-    read = json.loads(report.as_json(whole, ALL))
+    read = json.loads(report.as_json(whole))
 
     assert [list(one) for one in read["findings"]] == [KEYS] * 3
     assert [(one["code"], one["line"]) for one in read["findings"]] == [
@@ -105,7 +103,7 @@ def test_the_help_documents_each_field_of_the_json() -> None:
 def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
     unread = UnreadableFileError("b c.yaml:3:1: no", "b c.yaml", 3)
 
-    (run,) = json.loads(report.as_sarif(Report((ERROR, WARNING), (unread,)), ALL))["runs"]
+    (run,) = json.loads(report.as_sarif(Report((ERROR, WARNING), (unread,))))["runs"]
 
     assert [(one["ruleId"], one["level"]) for one in run["results"]] == [
         ("FI905", "error"),
@@ -125,18 +123,30 @@ def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
 def test_a_finding_is_a_workflow_command() -> None:
     unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
 
-    lines = report.as_github(Report((ERROR, WARNING), (unread,)), ALL).splitlines()
+    lines = report.as_github(Report((ERROR, WARNING), (unread,))).splitlines()
 
     assert lines == [
         "::error file=b.yaml,line=3,title=FI905::b.yaml:3:1: no",
-        "::error file=a.yaml,title=FI308::spec: is wrong (FI308)",
-        "::warning file=a.yaml,title=FI504::spec: may be wrong (FI504)",
+        "::error file=a.yaml,title=FI308::spec: is wrong",
+        "::warning file=a.yaml,title=FI504::spec: may be wrong",
         "1 error, 1 warning, 1 unreadable file; 0 objects checked",
     ]
 
 
 def test_the_file_of_standard_input_is_not_named() -> None:
-    assert report.workflow_command("error", "FI308", "-", "no", 3) == "::error line=3,title=FI308::no"
+    assert report.workflow_command(row("-", "no")) == "::error line=3,title=FI308::no"
+
+
+def row(file: str, message: str) -> dict[str, Any]:
+    """Return a finding as the JSON has it."""
+    return {
+        "file": file,
+        "line": 3,
+        "severity": "error",
+        "code": "FI308",
+        "field": "",
+        "message": message,
+    }
 
 
 UNESCAPE: Final = {"%0A": "\n", "%0D": "\r", "%3A": ":", "%2C": ",", "%25": "%"}
@@ -144,7 +154,7 @@ UNESCAPE: Final = {"%0A": "\n", "%0D": "\r", "%3A": ":", "%2C": ",", "%25": "%"}
 
 @pytest.mark.parametrize("text", ["a\n::stop-commands::x", "50%0A", "a\r\nb", "a: b, c", "%25", "::"])
 def test_text_is_escaped_as_github_reads_it(text: str) -> None:
-    command = report.workflow_command("error", "FI308", text, text, 3)
+    command = report.workflow_command(row(text, text))
 
     _, properties, message = command.split("::", maxsplit=2)
     values = dict(one.split("=", maxsplit=1) for one in properties.removeprefix("error ").split(","))
