@@ -1,16 +1,39 @@
 """All causes, layer by layer: what comes later in the start of a service waits for what comes before."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from fusioninfer.cluster.why.admission import admission, controller, rules
 from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, cause
 from fusioninfer.cluster.why.pods import pods
-from fusioninfer.cluster.why.routes import routes
 from fusioninfer.cluster.why.scheduling import scheduling, workload
+from intent.names import picker_name
+from sync.kinds import ROUTES
+from sync.observed.pod import project
 from sync.status.conditions import is_ready
 from sync.status.reasons import STATES
+from sync.status.routes import routes_ready
+
+
+def routes(case: Case) -> Iterator[Cause]:
+    """Return why requests cannot come in; nothing if a kind of routes cannot be read."""
+    verdict, stored = routes_ready(case.observed), case.read.live.objects
+    is_known = not any(stored[kind].unknown for kind in ROUTES if kind in stored)
+    is_ready = STATES["RoutesReady", verdict.reason] == "True" or verdict.reason == "NotObserved"
+    if is_known and not is_ready:
+        yield cause(verdict.reason, case.service, f"{verdict.message}{_picker(case, verdict.reason)}")
+
+
+def _picker(case: Case, reason: str) -> str:
+    """Return why a pod of the endpoint picker fails; empty if none does."""
+    prefix = f"{picker_name(case.read.service)}-"
+    seen = (project(pod) for pod in case.read.pods)
+    failed = next((one for one in seen if one.name.startswith(prefix) and one.failure), None)
+    if reason != "PickerNotAvailable" or failed is None or failed.failure is None:
+        return ""
+    return f"; pod {failed.name}: {failed.failure.reason}: {failed.failure.message}"
+
 
 CAUSES: Final[tuple[Callable[[Case], Iterable[Cause]], ...]] = (
     admission,
