@@ -1,7 +1,6 @@
 """The subcommands that read manifests: `validate`, `expand` and `explain`."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,11 +9,9 @@ import click
 from fusioninfer.cli.options import (
     CONFIG,
     FILES,
-    FINDINGS,
     NAMESPACE,
-    OK,
     SELECTION,
-    UNREADABLE,
+    Selection,
     output_option,
     print_errors,
     read_settings,
@@ -24,20 +21,9 @@ from fusioninfer.lint import documents, offline, policies, report
 from fusioninfer.lint import explain as explanations
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.offline import Composition
-from fusioninfer.lint.report import Report, Selection
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class ComposedFiles:
-    """What was read of files, and what admission and the controller make of it."""
-
-    documents: list[Document]
-    settings: Settings
-    made: Composition
-    report: Report
 
 
 def read(
@@ -47,12 +33,12 @@ def read(
     namespace: str,
     config: Path | None,
     admission_only: bool = False,
-) -> ComposedFiles:
+) -> tuple[Composition, list[Document], Settings]:
     """Read and compose files; exit if the settings cannot be read."""
     settings = read_settings(config)
-    found, problems = documents.read_all(files, recursive=recursive)
-    made = offline.compose(found, settings, namespace=namespace, admission_only=admission_only)
-    return ComposedFiles(found, settings, made, Report.of(made, problems))
+    found, unread = documents.read_all(files, recursive=recursive)
+    made = offline.compose(found, settings, unread, namespace=namespace, admission_only=admission_only)
+    return made, found, settings
 
 
 # --- validate ----------------------------------------------------------------------------------------
@@ -94,11 +80,11 @@ def validate(*, selection: Selection, output: str, **where: Any) -> None:
 
     Exit code 0: no errors; 1: errors, or warnings with --fail-on-warnings; 2: a file cannot be read.
     """
-    found = read(**where).report.without(selection.ignored)
+    found = read(**where)[0].without(selection.ignored)
     if output == "text":
         print_errors(found.unread)
     click.echo(report.FORMATS[output](found))
-    sys.exit(UNREADABLE if found.unread else FINDINGS if found.fails(selection) else OK)
+    sys.exit(selection.code(found))
 
 
 # --- expand ------------------------------------------------------------------------------------------
@@ -149,9 +135,9 @@ def expand(
     Exit code 0: printed; 1: an object would be denied, or there are warnings with --fail-on-warnings, so
     nothing is printed; 2: a file cannot be read.
     """
-    found = read(**where, admission_only=admission_only)
-    require(found.report, selection)
-    objects = [_without_record(one) if no_record else one for one in found.made.objects]
+    found, *_ = read(**where, admission_only=admission_only)
+    require(found, selection)
+    objects = [_without_record(one) if no_record else one for one in found.objects]
     if network_policies:
         objects = [*policies.network_policies(objects)]
     click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
@@ -194,9 +180,9 @@ def explain(*, selection: Selection, field: str, output: str, **where: Any) -> N
     Exit code 0: printed; 1: an object would be denied, or there are warnings with --fail-on-warnings;
     2: a file cannot be read.
     """
-    found = read(**where, admission_only=True)
-    require(found.report, selection)
-    explained = explanations.explain(found.documents, found.settings, field)
+    found, read_documents, settings = read(**where, admission_only=True)
+    require(found, selection)
+    explained = explanations.explain(read_documents, settings, field)
     if output == "json":
         click.echo(documents.to_json([explanations.as_json(one) for one in explained]))
         return

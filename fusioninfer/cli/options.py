@@ -4,14 +4,15 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import click
 
 from catalog.codes import CODES
 from fusioninfer import settings as settings_file
 from fusioninfer.lint.documents import UnreadableFileError, to_json
-from fusioninfer.lint.report import UNREAD, Report, Selection, finding_lines
+from fusioninfer.lint.offline import Composition
+from fusioninfer.lint.report import UNREAD, finding_lines
 from intent.errors import printable
 from intent.names import SYSTEM_NAMESPACE, is_label
 
@@ -135,15 +136,27 @@ def SELECTION(command: CommandFunction) -> CommandFunction:  # noqa: N802 - used
     return called
 
 
-def require(found: Report, selection: Selection) -> None:
+class Selection(NamedTuple):
+    """Which findings count, and which make the command fail."""
+
+    ignored: frozenset[str]
+    fail_on_warnings: bool
+
+    def code(self, found: Composition) -> int:
+        """Return the exit code of findings."""
+        if found.unread:
+            return UNREADABLE
+        return FINDINGS if found.denied or (found.found and self.fail_on_warnings) else OK
+
+
+def require(found: Composition, selection: Selection) -> None:
     """Print findings to standard error, and exit if the selection says so. Errors cannot be ignored."""
     found = found.without(selection.ignored, errors=False)
     for line in finding_lines(found):
         click.echo(line, err=True)
-    if found.unread:
-        exit_unreadable(*found.unread)
-    if found.fails(selection):
-        sys.exit(FINDINGS)
+    print_errors(found.unread)
+    if code := selection.code(found):
+        sys.exit(code)
 
 
 # --- settings and errors -----------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from fusioninfer.cli.options import (
     NAMESPACE,
     OK,
     SELECTION,
+    Selection,
     exit_unreadable,
     output_option,
     read_settings,
@@ -23,7 +24,6 @@ from fusioninfer.cli.options import (
 from fusioninfer.cluster.nodes import Nodes, of_cluster
 from fusioninfer.lint import documents, offline
 from fusioninfer.lint.documents import to_json
-from fusioninfer.lint.report import Report, Selection
 from plan.forecast import Forecast, forecast
 from plan.services import TooManyPodsError, accelerators, workloads
 from plan.show import as_data, as_page, as_text
@@ -76,10 +76,10 @@ def plan(  # noqa: PLR0913 - each is a flag
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
     settings = read_settings(config)
-    found, problems = documents.read_all(files, recursive=recursive)
+    found, unread = documents.read_all(files, recursive=recursive)
     home = cluster.namespace(namespace) if shapes is None else namespace
-    composed = offline.compose(found, settings, namespace=home)
-    require(Report.of(composed, problems), selection)
+    composed = offline.compose(found, settings, unread, namespace=home)
+    require(composed, selection)
     objects = composed.objects
     try:
         planned = workloads(objects, devices=shapes is not None)

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from catalog.codes import Severity
 from fusioninfer.lint.checked import Checked, Written, as_it_is, checked, parts_of
-from fusioninfer.lint.documents import Document
+from fusioninfer.lint.documents import Document, UnreadableFileError
 from fusioninfer.lint.hints import hints, is_kustomization, unchecked
 from fusioninfer.lint.library import Library, library, seen_by
 from fusioninfer.lint.links import links
@@ -57,21 +58,43 @@ class Found:
 class Composition:
     """The objects that files render to, in apply order, and all findings, errors first."""
 
-    objects: tuple[Object, ...]
-    found: tuple[Found, ...]
+    objects: tuple[Object, ...] = ()
+    found: tuple[Found, ...] = ()
+    """Without the ignored ones."""
     checked: int = 0
     """The number of objects in the files that were checked: LeaderWorkerSets and the kinds that make them."""
     skipped: tuple[tuple[str, int], ...] = ()
     """The other objects in the files, by kind: the kind, and how many of it; sorted by kind."""
+    unread: tuple[UnreadableFileError, ...] = ()
+    ignored: int = 0
+    """The number of ignored findings."""
 
     @property
     def denied(self) -> bool:
         """Whether admission would deny one of them, or they contradict each other."""
-        return any(one.error.severity == "error" for one in self.found)
+        return self.count("error") > 0
+
+    def count(self, severity: Severity) -> int:
+        """Count the findings of a severity."""
+        return sum(one.error.severity == severity for one in self.found)
+
+    def without(self, codes: frozenset[str], *, errors: bool = True) -> "Composition":
+        """Return the same without the findings of some codes: all of them, or only warnings."""
+        kept = tuple(
+            one
+            for one in self.found
+            if one.error.code not in codes or (one.error.severity == "error" and not errors)
+        )
+        return replace(self, found=kept, ignored=self.ignored + len(self.found) - len(kept))
 
 
 def compose(
-    documents: Iterable[Document], settings: Settings, *, namespace: str = "", admission_only: bool = False
+    documents: Iterable[Document],
+    settings: Settings,
+    unread: Iterable[UnreadableFileError] = (),
+    *,
+    namespace: str = "",
+    admission_only: bool = False,
 ) -> Composition:
     """Expand every document as admission does; then add the objects that the controller would create."""
     documents = [_placed(document, namespace) for document in documents]
@@ -89,7 +112,7 @@ def compose(
     if objects and not (count or found):
         found.append(Found(objects[0], unchecked(objects[0].object)))
     found.sort(key=lambda one: one.error.severity != "error")
-    return Composition(made, tuple(found), count, _skipped(documents))
+    return Composition(made, tuple(found), count, _skipped(documents), tuple(unread))
 
 
 def _made(

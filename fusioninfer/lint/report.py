@@ -1,7 +1,6 @@
 """Render what was found in files: as text, JSON, commands of GitHub's workflows, and SARIF. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -10,9 +9,9 @@ import click
 from catalog.codes import CODES, Severity
 from catalog.release import SITE, VERSION
 from fusioninfer.codes import ENTRIES
-from fusioninfer.lint.documents import STANDARD_INPUT, UnreadableFileError, to_json
+from fusioninfer.lint.documents import STANDARD_INPUT, to_json
 from fusioninfer.lint.hints import IMPORTED
-from fusioninfer.lint.offline import Composition, Found
+from fusioninfer.lint.offline import Composition
 from intent.errors import counted, printable
 
 UNREAD: Final = "FI905"
@@ -20,59 +19,10 @@ UNREAD: Final = "FI905"
 COLOURS: Final[Mapping[str, str]] = {"error": "red", "warning": "yellow"}
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which findings count, and which make the command fail."""
-
-    ignored: frozenset[str] = frozenset()
-    fail_on_warnings: bool = False
-
-    def fails(self, severity: Severity) -> bool:
-        """Return whether a finding makes the command fail."""
-        return severity == "error" or self.fail_on_warnings
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What was found in files, and what was looked at."""
-
-    found: tuple[Found, ...]
-    """Without the ignored ones."""
-    unread: tuple[UnreadableFileError, ...] = ()
-    ignored: int = 0
-    """The number of ignored findings."""
-    checked: int = 0
-    """The number of objects that were checked."""
-    skipped: tuple[tuple[str, int], ...] = ()
-    """The number of objects of other kinds, by kind."""
-
-    @classmethod
-    def of(cls, made: Composition, unread: Iterable[UnreadableFileError]) -> "Report":
-        """Return the report of files that were composed, and of those that cannot be read."""
-        return cls(made.found, tuple(unread), checked=made.checked, skipped=made.skipped)
-
-    def without(self, codes: frozenset[str], *, errors: bool = True) -> "Report":
-        """Return the report without the findings of some codes: all of them, or only warnings."""
-        kept = tuple(
-            one
-            for one in self.found
-            if one.error.code not in codes or (one.error.severity == "error" and not errors)
-        )
-        return replace(self, found=kept, ignored=self.ignored + len(self.found) - len(kept))
-
-    def fails(self, selection: Selection) -> bool:
-        """Return whether the command fails because of a finding."""
-        return any(selection.fails(one.error.severity) for one in self.found)
-
-    def count(self, severity: Severity) -> int:
-        """Count the findings of a severity."""
-        return sum(one.error.severity == severity for one in self.found)
-
-
 # --- text --------------------------------------------------------------------------------------------
 
 
-def finding_lines(report: Report) -> list[str]:
+def finding_lines(report: Composition) -> list[str]:
     """Render each finding with its line, and with the object that it is about if a document makes several."""
     return [
         f"{printable(one.place + (f' ({part})' if (part := one.document.part) else ''))}: "
@@ -81,7 +31,7 @@ def finding_lines(report: Report) -> list[str]:
     ]
 
 
-def summary(report: Report) -> str:
+def summary(report: Composition) -> str:
     """Render the counts: `1 error, 2 warnings; 3 objects checked, 1 skipped (ConfigMap)`."""
     found = [counted(report.count("error"), "error"), counted(report.count("warning"), "warning")]
     if report.ignored:
@@ -97,7 +47,7 @@ def summary(report: Report) -> str:
     return f"{', '.join(found)}; {objects}"
 
 
-def as_text(report: Report) -> str:
+def as_text(report: Composition) -> str:
     """Render the findings, one a line, then the counts. Unreadable files are for standard error."""
     return "\n".join((*finding_lines(report), summary(report)))
 
@@ -105,7 +55,7 @@ def as_text(report: Report) -> str:
 # --- JSON --------------------------------------------------------------------------------------------
 
 
-def _rows(report: Report) -> Iterator[dict[str, Any]]:
+def _rows(report: Composition) -> Iterator[dict[str, Any]]:
     """Yield the findings as the JSON has them; first each unreadable file, as the finding FI905."""
     for problem in report.unread:
         where = {"file": problem.file, "line": problem.line or None, "document": None, "part": ""}
@@ -123,7 +73,7 @@ def _row(severity: Severity, code: str, path: str, value: Any, message: str) -> 
     return {"severity": severity, "code": code, "field": path, "value": value, "message": message} | texts
 
 
-def as_json(report: Report) -> str:
+def as_json(report: Composition) -> str:
     """Render `findings` and their counts as `summary`.
 
     Fields may be added; none is removed or changes its meaning.
@@ -151,7 +101,7 @@ _PROPERTY: Final = _DATA | {ord(":"): "%3A", ord(","): "%2C"}
 """How text and properties of a workflow command are escaped (actions/toolkit, `command.ts`)."""
 
 
-def as_github(report: Report) -> str:
+def as_github(report: Composition) -> str:
     """Render each finding as a workflow command, which annotates the line; then the counts."""
     rows = (row | {key: printable(row[key]) for key in ("field", "message")} for row in _rows(report))
     return "\n".join((*map(workflow_command, rows), summary(report)))
@@ -168,7 +118,7 @@ def workflow_command(row: Mapping[str, Any]) -> str:
 # --- SARIF -------------------------------------------------------------------------------------------
 
 
-def as_sarif(report: Report) -> str:
+def as_sarif(report: Composition) -> str:
     """Render the findings as SARIF 2.1.0, which code scanning of GitHub and others read."""
     findings = [*_rows(report)]
     rules = {row["code"]: ENTRIES[row["code"]] for row in findings}
@@ -206,7 +156,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
+FORMATS: Final[Mapping[str, Callable[[Composition], str]]] = {
     "text": as_text,
     "json": as_json,
     "github": as_github,

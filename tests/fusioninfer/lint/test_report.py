@@ -9,8 +9,7 @@ from catalog.release import SITE
 from fusioninfer.cli.files import VALIDATE
 from fusioninfer.lint import report
 from fusioninfer.lint.documents import Document, UnreadableFileError
-from fusioninfer.lint.offline import Found
-from fusioninfer.lint.report import Report
+from fusioninfer.lint.offline import Composition, Found
 from intent.errors import FieldError
 
 
@@ -24,31 +23,31 @@ ERROR, WARNING = found(), found("FI504", message="may be wrong")
 @pytest.mark.parametrize(
     ("one", "text"),
     [
-        (Report(()), "0 errors, 0 warnings; 0 objects checked"),
-        (Report((ERROR,), checked=1), "1 error, 0 warnings; 1 object checked"),
+        (Composition(), "0 errors, 0 warnings; 0 objects checked"),
+        (Composition(found=(ERROR,), checked=1), "1 error, 0 warnings; 1 object checked"),
         (
-            Report((ERROR, WARNING, WARNING), checked=3, skipped=(("ConfigMap", 1),)),
+            Composition(found=(ERROR, WARNING, WARNING), checked=3, skipped=(("ConfigMap", 1),)),
             "1 error, 2 warnings; 3 objects checked, 1 skipped (ConfigMap)",
         ),
         (
-            Report((), checked=2, skipped=(("ConfigMap", 2), ("Secret", 1))),
+            Composition(checked=2, skipped=(("ConfigMap", 2), ("Secret", 1))),
             "0 errors, 0 warnings; 2 objects checked, 3 skipped (2 ConfigMap, Secret)",
         ),
         (
-            Report((), skipped=(("LLMInferenceService", 1), ("Secret", 1))),
+            Composition(skipped=(("LLMInferenceService", 1), ("Secret", 1))),
             (
                 "0 errors, 0 warnings; 0 objects checked, 2 skipped (LLMInferenceService, Secret); "
                 "fusioninfer import reads LLMInferenceService"
             ),
         ),
-        (Report((), ignored=1), "0 errors, 0 warnings, 1 ignored; 0 objects checked"),
+        (Composition(ignored=1), "0 errors, 0 warnings, 1 ignored; 0 objects checked"),
         (
-            Report((), (UnreadableFileError("a: no"),)),
+            Composition(unread=(UnreadableFileError("a: no"),)),
             "0 errors, 0 warnings, 1 unreadable file; 0 objects checked",
         ),
     ],
 )
-def test_the_counts_are_in_the_singular_and_the_plural(one: Report, text: str) -> None:
+def test_the_counts_are_in_the_singular_and_the_plural(one: Composition, text: str) -> None:
     assert report.summary(one) == text
 
 
@@ -56,7 +55,7 @@ def test_the_counts_are_in_the_singular_and_the_plural(one: Report, text: str) -
 def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
     one = found(path=text, message=text, file=text)
 
-    lines = report.as_text(Report((one,), skipped=((text, 1),))).splitlines()
+    lines = report.as_text(Composition(found=(one,), skipped=((text, 1),))).splitlines()
 
     assert len(lines) == 2
     assert text not in "".join(lines).replace("\x1b[31merror", "")
@@ -65,7 +64,7 @@ def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
 def test_a_finding_of_a_rendered_object_names_it() -> None:
     rendered = Found(Document("a.yaml", 1, {}, "LeaderWorkerSet x"), ERROR.error)
 
-    assert report.as_text(Report((rendered,))).startswith("a.yaml (LeaderWorkerSet x): ")
+    assert report.as_text(Composition(found=(rendered,))).startswith("a.yaml (LeaderWorkerSet x): ")
 
 
 # --- JSON --------------------------------------------------------------------------------------------
@@ -79,7 +78,9 @@ COUNTS: Final = ["errors", "warnings", "ignored", "unreadable", "checked", "skip
 
 def test_json_has_findings_and_a_summary() -> None:
     unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
-    whole = Report((ERROR, WARNING), (unread,), ignored=4, checked=2, skipped=(("Secret", 1),))
+    whole = Composition(
+        found=(ERROR, WARNING), unread=(unread,), ignored=4, checked=2, skipped=(("Secret", 1),)
+    )
 
     read = json.loads(report.as_json(whole))
 
@@ -103,7 +104,7 @@ def test_the_help_documents_each_field_of_the_json() -> None:
 def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
     unread = UnreadableFileError("b c.yaml:3:1: no", "b c.yaml", 3)
 
-    (run,) = json.loads(report.as_sarif(Report((ERROR, WARNING), (unread,))))["runs"]
+    (run,) = json.loads(report.as_sarif(Composition(found=(ERROR, WARNING), unread=(unread,))))["runs"]
 
     assert [(one["ruleId"], one["level"]) for one in run["results"]] == [
         ("FI905", "error"),
@@ -123,7 +124,7 @@ def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
 def test_a_finding_is_a_workflow_command() -> None:
     unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
 
-    lines = report.as_github(Report((ERROR, WARNING), (unread,))).splitlines()
+    lines = report.as_github(Composition(found=(ERROR, WARNING), unread=(unread,))).splitlines()
 
     assert lines == [
         "::error file=b.yaml,line=3,title=FI905::b.yaml:3:1: no",
