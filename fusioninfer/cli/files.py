@@ -158,7 +158,6 @@ def _without_record(obj: Object) -> Object:
 EXPLAIN: Final = """\b
 Examples:
   fusioninfer explain service.yaml
-  fusioninfer explain service.yaml --field spec.leaderWorkerTemplate.workerTemplate
   fusioninfer explain service.yaml -o json
 """
 
@@ -168,9 +167,8 @@ Examples:
 @NAMESPACE
 @CONFIG
 @SELECTION
-@click.option("--field", default="", metavar="PATH", help="Only this field and the fields below it.")
 @output_option("text", "json")
-def explain(*, selection: Selection, field: str, output: str, **where: Any) -> None:
+def explain(*, selection: Selection, output: str, **where: Any) -> None:
     """Explain each field that admission sets.
 
     For each field: its old value, the new one, the rule, and the input that caused it.
@@ -182,9 +180,8 @@ def explain(*, selection: Selection, field: str, output: str, **where: Any) -> N
     """
     found, read_documents, settings = read(**where, admission_only=True)
     require(found, selection)
-    explained = explanations.explain(read_documents, settings, field)
+    explained = explanations.explain(read_documents, settings)
     if output == "json":
         click.echo(documents.to_json([explanations.as_json(one) for one in explained]))
         return
-    nothing = f"admission sets no field at or below {field}" if field else "admission sets no fields"
-    click.echo(explanations.as_text(explained) or nothing)
+    click.echo(explanations.as_text(explained) or "admission sets no fields")

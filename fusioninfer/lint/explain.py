@@ -56,8 +56,8 @@ class Explanation:
     """For fields that a launcher writes: its name, and why it was chosen."""
 
 
-def explain(documents: Iterable[Document], settings: Settings, field: str = "") -> list[Explanation]:
-    """Explain every field that admission sets on LeaderWorkerSets, or those at or below one field."""
+def explain(documents: Iterable[Document], settings: Settings) -> list[Explanation]:
+    """Explain every field that admission sets on LeaderWorkerSets."""
     documents = list(documents)
     templates = library(document.object for document in documents)
     return [
@@ -65,14 +65,7 @@ def explain(documents: Iterable[Document], settings: Settings, field: str = "") 
         for document in rendered(documents)
         if is_lws(document.object)
         for one in _explained(document, settings, seen_by(templates, document.object))
-        if is_below(one.field.path, field)
     ]
-
-
-def is_below(path: str, field: str) -> bool:
-    """Return whether a path is at or below a field. `[0]` matches any item, since paths name items."""
-    named = re.sub(r"\\\[\d+\\\]", r"\\[[^\\]]*\\]", re.escape(field))
-    return not field or re.match(rf"{named}(?:$|[.\[])", path) is not None
 
 
 def _explained(document: Document, settings: Settings, templates: Templates) -> Iterator[Explanation]:

@@ -93,7 +93,7 @@ def test_a_conflict_with_a_member_of_an_inference_service_is_reported() -> None:
 
 
 def test_explain_covers_the_members_of_an_inference_service() -> None:
-    result = run("explain", "-f", str(STORY_4), "--field", "metadata.labels")
+    result = run("explain", "-f", str(STORY_4))
 
     headings = [line for line in result.stdout.splitlines() if "document 1" in line]
     assert [line.partition("LeaderWorkerSet ")[2] for line in headings] == [
