@@ -10,13 +10,11 @@ from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import DEFINITIONS
 from fusioninfer.cluster.check.controller import lease_path
-from fusioninfer.cluster.check.facts import DryRun, Facts, pod_spec, service_of, webhooks
+from fusioninfer.cluster.check.facts import DryRun, Facts, service_of, webhooks
 from fusioninfer.cluster.reader import Reader, why
-from fusioninfer.cluster.service import SETTINGS
 from intent import Object
 from intent.annotations import SERVICE
 from intent.names import api_path
-from intent.shapes import listed, mapping, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
@@ -28,7 +26,6 @@ DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 LWS_NAMESPACE: Final = "lws-system"
 LWS_WEBHOOK: Final = "mleaderworkerset.kb.io"
 WEBHOOK: Final = "fusioninfer-webhook"
-CONTROLLER: Final = "fusioninfer-sync"
 SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
 TRIAL: Final[Object] = {
     "apiVersion": "leaderworkerset.x-k8s.io/v1",
@@ -90,20 +87,16 @@ async def collect(reader: Reader, namespace: str, home: str) -> Facts:
     facts = await collect_needed(reader)
     deployments = await reader.every(DEPLOYMENT.path(namespace))
     facts = replace(facts, answers={**facts.answers, "deployments": deployments})
-    own, trial = await asyncio.gather(_installed(reader, facts, namespace), _trial(reader, home))
+    own, trial = await asyncio.gather(_installed(reader, namespace), _trial(reader, home))
     return replace(facts, answers={**facts.answers, **own}, trial=trial)
 
 
-async def _installed(reader: Reader, facts: Facts, namespace: str) -> dict[str, Answer]:
+async def _installed(reader: Reader, namespace: str) -> dict[str, Answer]:
     """Read our own objects."""
-    volumes = map(mapping, listed(pod_spec(facts.named("deployments", CONTROLLER)).get("volumes")))
-    maps = (text(mapping(one.get("configMap")).get("name")) for one in volumes)
-    settings = next(filter(None, maps), SETTINGS)  # kustomize ends the name with a hash
     policies = "/apis/networking.k8s.io/v1/namespaces"
     paths = {
         "lease": lease_path(namespace),
         "secret": api_path("/api/v1/namespaces", namespace, "secrets", SECRET),
-        "settings": OUTPUTS["ConfigMap"].path(namespace, settings),
         "network-policy": api_path(policies, namespace, "networkpolicies", WEBHOOK),
     }
     read = await asyncio.gather(

@@ -1,14 +1,11 @@
-"""Checks of the controller: its definition, its Lease and its settings."""
+"""Checks of the controller: its definition and its Lease."""
 
 from datetime import datetime
 from typing import Final
 
 from fusioninfer.cluster.check.components import served
 from fusioninfer.cluster.check.facts import Facts
-from fusioninfer.cluster.check.row import OK, Judgement, check
-from fusioninfer.cluster.text import name_of
-from fusioninfer.lint.documents import UnreadableFileError, parse_model
-from fusioninfer.settings import SettingsFile
+from fusioninfer.cluster.check.row import Judgement, check
 from intent import Object
 from intent.names import api_path
 from intent.shapes import mapping, number, text
@@ -54,21 +51,4 @@ def lease_problem(lease: Object, now: datetime) -> str:
     return f"{holder} renewed the Lease fusioninfer-sync {age:.0f} s ago" if is_old else ""
 
 
-@check(
-    "settings",
-    "the settings can be read",
-    "correct settings.yaml: docs/install.md lists the fields",
-    needs=("settings",),
-)
-def _settings(facts: Facts) -> Judgement | None:
-    config = facts.answer("settings").first
-    if not config:
-        return None
-    try:
-        parse_model(text(mapping(config.get("data")).get("settings.yaml")), "settings.yaml", SettingsFile)
-    except UnreadableFileError as error:
-        return Judgement("error", f"ConfigMap {name_of(config)}, {error}")
-    return OK
-
-
-CHECKS: Final = (_served, _lease, _settings)
+CHECKS: Final = (_served, _lease)

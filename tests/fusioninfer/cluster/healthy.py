@@ -109,7 +109,6 @@ def facts() -> Facts:
         ),
         "lease": one(lease()),
         "secret": one(secret(serving())),
-        "settings": one({"data": {"settings.yaml": "# launcher: auto\n"}}),
     }
     stored = {"metadata": {"annotations": {"fusioninfer.io/expansion": "{}"}}}
     return Facts(answers, release="0.1.0", now=NOW, trial=DryRun(stored))

@@ -127,10 +127,6 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
     "release": (lambda known: replace(known, release="0.2.0"), "the webhook is 0.1.0, this command 0.2.0"),
     "inferenceservice-served": (reading("inferenceservices", ABSENT), "is not served"),
     "lease": (reading("lease", healthy.lease(120)), "pod-1 renewed the Lease fusioninfer-sync 120 s ago"),
-    "settings": (
-        reading("settings", {"metadata": {"name": "s"}, "data": {"settings.yaml": "launchr: auto"}}),
-        "ConfigMap s, settings.yaml: launchr: unknown field; did you mean launcher?",
-    ),
 }
 """For each row: what makes it fail, and a part of its detail."""
 
