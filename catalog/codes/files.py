@@ -51,8 +51,8 @@ ROWS: Final[dict[str, Code]] = {
         "the file is empty or has comments only; a template may have rendered nothing",
     ),
     "FI933": Warn(
-        "a kustomization or a template is not rendered",
-        "pass the output of kubectl kustomize or of helm template on standard input: -f -",
-        "the directory is one for kustomize, or the file is a template of a chart; files are read one by one",
+        "a kustomization is not rendered",
+        "pass the output of kubectl kustomize on standard input: -f -",
+        "the directory is one for kustomize; files are read one by one",
     ),
 }

@@ -1,13 +1,10 @@
 """Hints about documents that are not checked, though their authors may expect it."""
 
-import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Final
 
-from fusioninfer.lint.documents import PLACEHOLDER, Document
-from fusioninfer.lint.paths import joined
+from fusioninfer.lint.documents import Document
 from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
 from intent.annotations import INJECT, PREFIX, is_ours
@@ -59,36 +56,10 @@ def hints(document: Document) -> Iterator[FieldError]:
         message = f"{fault}: the object is not checked, and cannot be applied"
         yield FieldError(name, None, message, REFUSED if _is_for_us(obj) else NOT_CHECKED)
     elif kind := kind_of(obj):
-        yield from islice(_expressions(obj), 1)
         yield from _of_other_prefix(obj)
         if key := _key_of_ours(obj, kind.name):
             message = f"has no effect there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
             yield FieldError(key, None, message, NO_EFFECT)
-
-
-_EXPRESSION: Final = re.compile(
-    r"\{\{-?[^{}]*?(?:(?<![\w)\]])\.[A-Z]\w*|(?<!\w)\$\w|\b(?:include|template|tpl)\s+[\"(.$`])[^{}]*\}\}"
-)
-"""An expression of a Helm template; those of a chat template name variables in another way."""
-
-
-def _expressions(value: Any, path: str = "") -> Iterator[FieldError]:
-    """Yield the texts of an object in which an expression of a Helm template is left."""
-    if isinstance(value, str):
-        if found := _EXPRESSION.search(value):
-            message = (
-                f"{found[0][:60]} is an expression that was not rendered: check the output of helm template"
-            )
-            yield FieldError(path, None, message, NOT_RENDERED)
-        elif path.endswith((".name", ".image", ".size")) and (found := PLACEHOLDER.search(value)):
-            message = f"{found[0][:60]} is a placeholder that was not filled in: check the output of envsubst"
-            yield FieldError(path, None, message, NOT_RENDERED)
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _expressions(one, joined(path, key))
-    elif isinstance(value, list):
-        for at, one in enumerate(value):
-            yield from _expressions(one, joined(path, at))
 
 
 IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}

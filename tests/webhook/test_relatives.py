@@ -170,7 +170,6 @@ KINDS: Final[dict[str, Kind]] = {
     "Ray that the author names": Kind(
         f"{TWO} --distributed-executor-backend ray", "", "ray start; !symmetric-run", "corp/llm:1"
     ),
-    "a placeholder": Kind(TWO, "FI933 FI527", image="${REGISTRY}/llm:1"),
     "a release that hangs": Kind(CROSSING, "FI569 FI502", image=f"{V}0.28.0"),
     "sizes by hand": Kind(f"{CROSSING} --pipeline-parallel-size 2 {NODES}", "FI307", mended="FI316"),
     "idle accelerators by hand": Kind(f"{S} --tensor-parallel-size 8 {NODES}", "FI501"),

@@ -55,44 +55,6 @@ def validated(tmp_path: Path, *documents: str, fail: bool = False) -> tuple[int,
     return result.exit_code, result.output
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "{{ .Values.tag }}",
-        "{{- $.Values.tag -}}",
-        '{{ include "a.tag" . }}',
-        "{{ default 1 .Values.tag | quote }}",
-    ],
-)
-def test_an_expression_in_quotes_is_not_rendered(tmp_path: Path, expression: str) -> None:
-    image = f"'vllm/vllm-openai:{expression}'"
-
-    assert f"{expression} is an expression that was not rendered" in validated(tmp_path, lws(image=image))[1]
-
-
-@pytest.mark.parametrize(
-    ("image", "is_found"),
-    [
-        ("${IMAGE}", True),
-        ("corp/${NAME}:1", True),
-        ("corp/vllm:${TAG:-v1}", True),
-        ("corp/__NAME__", True),
-        ("corp/a_b:v1", False),
-        ("corp/vllm__x:v1", False),
-    ],
-)
-def test_a_placeholder_of_an_image_is_not_filled_in(tmp_path: Path, image: str, is_found: bool) -> None:  # noqa: FBT001 - a parameter
-    assert (
-        "is a placeholder that was not filled in" in validated(tmp_path, lws(image=f"'{image}'"))[1]
-    ) is is_found
-
-
-def test_a_chat_template_is_no_expression_of_helm(tmp_path: Path) -> None:
-    template = "--chat-template, '{% for m in messages %}{{ m.Role }}{{ m[\"content\"] }}{% endfor %}'"
-
-    assert "FI933" not in validated(tmp_path, lws().replace("org/M,", f"org/M, {template},"))[1]
-
-
 @pytest.mark.parametrize("documents", [(DEPLOYMENT,), (DEPLOYMENT, KSERVE)])
 def test_files_in_which_nothing_is_checked_are_reported(tmp_path: Path, documents: tuple[str, ...]) -> None:
     code, output = validated(tmp_path, *documents, fail=True)
