@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from fusioninfer.cluster.check.table import CHECKS, NEEDED
+from fusioninfer.cluster.check.components import NEEDED
+from fusioninfer.cluster.check.installed import CHECKS
 from hack.markdown import table
 from sync.status import status as reported
 from sync.status.components import PHASES

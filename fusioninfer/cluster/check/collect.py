@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -9,8 +10,8 @@ from typing import Final
 from catalog.release import VERSION
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import DEFINITIONS
-from fusioninfer.cluster.check.controller import lease_path
 from fusioninfer.cluster.check.facts import DryRun, Facts, service_of, webhooks
+from fusioninfer.cluster.check.installed import lease_path
 from fusioninfer.cluster.reader import Reader, why
 from intent import Object
 from intent.annotations import SERVICE
@@ -55,28 +56,16 @@ _PEER: Final = re.compile(r"called from ([0-9A-Fa-f.:]+)")
 
 async def collect_needed(reader: Reader) -> Facts:
     """Read what an installation needs. Raises `UnreachableError`."""
-    version = await reader.reach()
-    single = {reading: f"{DEFINITION}/{name}" for reading, (name, _) in DEFINITIONS.items()}
-    single["scheduler"] = SCHEDULER
-    read = await asyncio.gather(
-        *map(reader.one, single.values()), reader.every(f"{ADMISSION}/mutatingwebhookconfigurations")
-    )
-    answers = {"version": Answer((version,))} | dict(zip((*single, "mutating"), read, strict=True))
-    namespace = _lws_namespace(answers["mutating"])
-    deployments, configs = await asyncio.gather(
-        reader.every(DEPLOYMENT.path(namespace)), reader.every(OUTPUTS["ConfigMap"].path(namespace))
-    )
-    return Facts(
-        answers | {"lws-deployments": deployments, "lws-config": configs},
-        release=VERSION,
-        now=datetime.now(UTC),
-    )
-
-
-def _lws_namespace(mutating: Answer) -> str:
-    """Return the namespace of LeaderWorkerSet's manager, which its webhook names."""
-    own = (one for each in mutating.objects for one in webhooks(each) if one.get("name") == LWS_WEBHOOK)
-    return next((service[0] for one in own if (service := service_of(one))), LWS_NAMESPACE)
+    answers = {"version": Answer((await reader.reach(),))}
+    definitions = {reading: f"{DEFINITION}/{name}" for reading, (name, _) in DEFINITIONS.items()}
+    lists = {"mutating": f"{ADMISSION}/mutatingwebhookconfigurations"}
+    answers |= await _read(reader, definitions | {"scheduler": SCHEDULER}, lists)
+    called = (webhook for each in answers["mutating"].objects for webhook in webhooks(each))
+    own = (service_of(webhook) for webhook in called if webhook.get("name") == LWS_WEBHOOK)
+    namespace, _ = next(filter(None, own), (LWS_NAMESPACE, ""))
+    config = OUTPUTS["ConfigMap"].path(namespace)
+    answers |= await _read(reader, {}, {"lws-deployments": DEPLOYMENT.path(namespace), "lws-config": config})
+    return Facts(answers, release=VERSION, now=datetime.now(UTC))
 
 
 async def collect(reader: Reader, namespace: str, home: str) -> Facts:
@@ -85,24 +74,22 @@ async def collect(reader: Reader, namespace: str, home: str) -> Facts:
     `namespace`: that of FusionInfer; `home`: the one in which the user works.
     """
     facts = await collect_needed(reader)
-    deployments = await reader.every(DEPLOYMENT.path(namespace))
-    facts = replace(facts, answers={**facts.answers, "deployments": deployments})
-    own, trial = await asyncio.gather(_installed(reader, namespace), _trial(reader, home))
-    return replace(facts, answers={**facts.answers, **own}, trial=trial)
-
-
-async def _installed(reader: Reader, namespace: str) -> dict[str, Answer]:
-    """Read our own objects."""
     policies = "/apis/networking.k8s.io/v1/namespaces"
-    paths = {
+    objects = {
         "lease": lease_path(namespace),
         "secret": api_path("/api/v1/namespaces", namespace, "secrets", SECRET),
         "network-policy": api_path(policies, namespace, "networkpolicies", WEBHOOK),
     }
-    read = await asyncio.gather(
-        *map(reader.one, paths.values()), reader.every(f"{ADMISSION}/validatingwebhookconfigurations")
-    )
-    return dict(zip((*paths, "validating"), read, strict=True))
+    validating = f"{ADMISSION}/validatingwebhookconfigurations"
+    lists = {"deployments": DEPLOYMENT.path(namespace), "validating": validating}
+    own, trial = await asyncio.gather(_read(reader, objects, lists), _trial(reader, home))
+    return replace(facts, answers={**facts.answers, **own}, trial=trial)
+
+
+async def _read(reader: Reader, objects: Mapping[str, str], lists: Mapping[str, str]) -> dict[str, Answer]:
+    """Read objects and lists, by the names of their readings."""
+    read = await asyncio.gather(*map(reader.one, objects.values()), *map(reader.every, lists.values()))
+    return dict(zip((*objects, *lists), read, strict=True))
 
 
 async def _trial(reader: Reader, home: str) -> DryRun:

@@ -5,6 +5,7 @@ LeaderWorkerSet and Volcano the images of their controllers do.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from catalog.codes import Severity
@@ -203,3 +204,10 @@ def _annotated(name: str, reading: str, system: System) -> Check:
 
 gateway_api: Final = _annotated("gateway-api", "httproutes", GATEWAY_API)
 inference_extension: Final = _annotated("inference-extension", "inferencepools", EXTENSION)
+NEEDED: Final[Mapping[str, tuple[Check, ...]]] = {
+    "Kubernetes": (kubernetes,),
+    "LeaderWorkerSet": (lws_served, lws_manager, lws_gang_scheduling),
+    "Volcano": (volcano_served, volcano_scheduler),
+    "Routes": (gateway_api, inference_extension),
+}
+"""What an installation needs, by the part of the cluster."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from fusioninfer.cluster.check.controller import lease_problem
+from fusioninfer.cluster.check.installed import lease_problem
 from fusioninfer.cluster.service import absent_objects
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.check.controller import lease_path
+from fusioninfer.cluster.check.installed import lease_path
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of

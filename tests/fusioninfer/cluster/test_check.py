@@ -11,11 +11,10 @@ import pytest
 
 from catalog.versions import SYSTEMS, System
 from fusioninfer.cluster.answers import ABSENT, Answer
-from fusioninfer.cluster.check.admission import WEBHOOKS
 from fusioninfer.cluster.check.collect import TRIAL, collect_needed
 from fusioninfer.cluster.check.facts import DryRun, Facts
+from fusioninfer.cluster.check.installed import CHECKS, WEBHOOKS
 from fusioninfer.cluster.check.row import CheckResult, results
-from fusioninfer.cluster.check.table import CHECKS
 from fusioninfer.cluster.reader import Reader
 from intent import Object
 from intent.settings import Settings

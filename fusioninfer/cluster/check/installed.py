@@ -1,17 +1,20 @@
-"""Checks of the webhook: its configurations, its certificates, whether it answers, and who may call it."""
+"""Checks of an installation: of the webhook, its certificates and its callers, and of the controller."""
 
 import binascii
 from base64 import b64decode
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
 from cryptography import x509
 
-from fusioninfer.cluster.check.components import parsed
+from fusioninfer.cluster.check.components import NEEDED, parsed, served
 from fusioninfer.cluster.check.facts import Facts, flags, image_tag, our_webhooks
-from fusioninfer.cluster.check.row import OK, Judgement, check
+from fusioninfer.cluster.check.row import OK, Check, Judgement, check
+from intent import Object
 from intent.annotations import EXPANSION
-from intent.shapes import annotations, listed, mapping, text
+from intent.names import api_path
+from intent.shapes import annotations, listed, mapping, number, text
 
 WEBHOOKS: Final = frozenset(
     {
@@ -145,4 +148,52 @@ def _release(facts: Facts) -> Judgement | None:
     return Judgement("warning", f"the webhook is {release}, this command {facts.release}")
 
 
-CHECKS: Final = (_present, _certificates, _answers, _callers, _release)
+# --- the controller ---------------------------------------------------------------------------------
+
+
+@check(
+    "inferenceservice-served",
+    "InferenceService v1alpha1 is served",
+    "apply the manifests, or run helm upgrade: they contain the definition",
+    needs=("inferenceservices",),
+)
+def _served(facts: Facts) -> Judgement:
+    return served(facts, "inferenceservices")
+
+
+@check(
+    "lease",
+    "the controller runs: it renews its Lease",
+    "run `kubectl describe` for the pods of Deployment fusioninfer-sync, and read their logs: without the "
+    "controller new gangs wait",
+    needs=("lease",),
+)
+def _lease(facts: Facts) -> Judgement:
+    lease = facts.answer("lease").first
+    if problem := lease_problem(lease, facts.now):
+        return Judgement("error", problem)
+    return Judgement("ok", f"held by {text(mapping(lease.get('spec')).get('holderIdentity'))}")
+
+
+def lease_path(namespace: str) -> str:
+    """Return the path of the controller's Lease."""
+    return api_path("/apis/coordination.k8s.io/v1/namespaces", namespace, "leases", "fusioninfer-sync")
+
+
+def lease_problem(lease: Object, now: datetime) -> str:
+    """Return why no controller renews a Lease; empty if one does. `lease`: empty if there is none."""
+    spec = mapping(lease.get("spec"))
+    holder, renewed = text(spec.get("holderIdentity")), text(spec.get("renewTime"))
+    if not (holder and renewed):
+        return "nobody holds the Lease fusioninfer-sync"
+    age = (now - datetime.fromisoformat(renewed)).total_seconds()
+    is_old = age > number(spec.get("leaseDurationSeconds"))
+    return f"{holder} renewed the Lease fusioninfer-sync {age:.0f} s ago" if is_old else ""
+
+
+CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
+    **NEEDED,
+    "Webhook": (_present, _certificates, _answers, _callers, _release),
+    "Controller": (_served, _lease),
+}
+"""All checks, by the part of the cluster that they are about."""
