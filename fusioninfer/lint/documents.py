@@ -13,8 +13,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from fusioninfer.lint.lines import Lines
-from fusioninfer.lint.paths import known_steps
+from fusioninfer.lint.paths import Lines, lines_of
 from intent import Object, errors, yaml
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -51,7 +50,7 @@ class Document:
 
     def line(self, path: str) -> int:
         """Return the line of a field in the file, or of its nearest parent; 0 if lines are not known."""
-        return self.lines.below(*known_steps(self.object, path)).start if self.lines else 0
+        return self.lines.below(path).start if self.lines else 0
 
 
 def read(paths: Iterable[str]) -> list[Document]:
@@ -176,7 +175,7 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
     """Parse the documents of a text, with their lines. Raises `UnreadableFileError` with line and column."""
     try:
         for value, node in yaml.load_nodes(text):
-            yield value, Lines.of(node)
+            yield value, lines_of(node)
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).partition("\n")[0]
@@ -208,7 +207,7 @@ def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
         yield document
         return
     for at, item in enumerate(items):
-        lines = document.lines.below("items", at) if document.lines else None
+        lines = document.lines.below(f"items[{at}]") if document.lines else None
         yield from _flattened(replace(document, object=item, lines=lines))
 
 

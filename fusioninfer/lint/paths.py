@@ -1,27 +1,25 @@
-"""Paths of fields, as findings have them: `spec.roles[0].name`, `metadata.annotations[a.b/c]`.
+"""Paths of fields, as findings have them (`spec.roles[0].name`, `metadata.annotations[a.b/c]`), and lines.
 
-A path is matched against the object, since keys may contain dots and brackets.
+A path is matched against the object, or its YAML, since keys may contain dots and brackets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import yaml
 
 from intent.tree import LIST_KEYS, name_of
 
 Step = str | int
+Children = Callable[[Any], Iterable[tuple[Step, Any]]]
 _ENDS: Final = ("", ".", "[")
 """What may follow a step of a path."""
 
 
-def known_steps(value: Any, path: str) -> tuple[Step, ...]:
-    """Return the steps of a path down to the field, or to its nearest parent if the field is absent."""
-    return _walk(value, path)[0]
-
-
 def positioned(path: str, obj: Any) -> str:
     """Return a path with positions of items in place of their names; from an absent field on, as it is."""
-    steps, rest = _walk(obj, path, is_named=True)
+    steps, _, rest = _walk(obj, path, _fields, is_named=True)
     return reduce(joined, steps, "") + rest
 
 
@@ -32,17 +30,43 @@ def joined(path: str, step: Step) -> str:
     return f"{path}.{step}" if path else step
 
 
-def _walk(value: Any, path: str, *, is_named: bool = False) -> tuple[tuple[Step, ...], str]:
-    """Return the steps that exist, and the rest of the path. Of several fitting keys the longest is taken.
+def is_at_or_below(path: str, above: str) -> bool:
+    """Return whether a path is that of a field, or of a part of it."""
+    return path.startswith(above) and path[len(above) :][:1] in _ENDS
 
-    `is_named`: items of list maps have names in the path, as in an overlay, and not positions.
+
+class Lines(NamedTuple):
+    """The lines of a document, or of a part of it."""
+
+    node: yaml.Node
+    start: int
+    """The line of its first field, from 1."""
+
+    def below(self, path: str) -> "Lines":
+        """Return the lines of a field, or of its nearest parent if the field is absent."""
+        found: Lines = _walk(self, path, _lines)[1]
+        return found
+
+
+def lines_of(node: yaml.Node) -> Lines:
+    """Return the lines of a document."""
+    return Lines(node, node.start_mark.line + 1)
+
+
+def _walk(
+    value: Any, path: str, children: Children, *, is_named: bool = False
+) -> tuple[tuple[Step, ...], Any, str]:
+    """Return the steps that exist, where they end, and the rest of the path.
+
+    Of several fitting keys the longest is taken. `is_named`: items of list maps have names in the path, as in
+    an overlay, and not positions.
     """
     found: list[Step] = []
     while path:
         above = found[-1] if found and is_named else ""
         fits = [
             (path.removeprefix(form), step, below)
-            for step, below in _children(value)
+            for step, below in children(value)
             for form in _forms(step, below, above)
             if form and is_at_or_below(path, form)
         ]
@@ -50,14 +74,7 @@ def _walk(value: Any, path: str, *, is_named: bool = False) -> tuple[tuple[Step,
             break
         path, step, value = min(fits, key=lambda one: len(one[0]))
         found.append(step)
-    return tuple(found), path
-
-
-def _children(value: Any) -> Iterator[tuple[Step, Any]]:
-    if isinstance(value, dict):
-        yield from value.items()
-    elif isinstance(value, list):
-        yield from enumerate(value)
+    return tuple(found), value, path
 
 
 def _forms(step: Step, below: Any, above: Step) -> tuple[str, ...]:
@@ -67,6 +84,14 @@ def _forms(step: Step, below: Any, above: Step) -> tuple[str, ...]:
     return step, f".{step}", f"[{step}]"
 
 
-def is_at_or_below(path: str, above: str) -> bool:
-    """Return whether a path is that of a field, or of a part of it."""
-    return path.startswith(above) and path[len(above) :][:1] in _ENDS
+def _fields(value: Any) -> Iterable[tuple[Step, Any]]:
+    """Return the fields of an object, or the items of a list."""
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+
+
+def _lines(lines: Lines) -> Iterable[tuple[Step, Lines]]:
+    """Return the lines of fields or items; of a repeated key the last counts."""
+    if isinstance(lines.node, yaml.MappingNode):
+        fields = {str(key.value): Lines(value, key.start_mark.line + 1) for key, value in lines.node.value}
+        return fields.items()
+    return enumerate(map(lines_of, lines.node.value)) if isinstance(lines.node, yaml.SequenceNode) else ()

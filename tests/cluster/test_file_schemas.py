@@ -11,8 +11,9 @@ from random import Random
 from typing import Final
 
 import pytest
+import yaml
 
-from fusioninfer.lint.paths import known_steps
+from fusioninfer.lint.paths import lines_of
 from intent import Object
 from intent.disaggregatedset import KIND as DISAGGREGATED_SET
 from intent.lws import KIND as LWS
@@ -80,7 +81,8 @@ TWICE: Final = "FieldValueDuplicate"
 
 def exists(obj: Object, field: str) -> bool:
     """Return whether an object has a field."""
-    return known_steps(obj, field) != known_steps(obj, field.rpartition(".")[0])
+    lines = lines_of(yaml.compose(yaml.safe_dump(obj)) or yaml.ScalarNode("", ""))
+    return lines.below(field) != lines.below(field.rpartition(".")[0])
 
 
 def is_added_later(one: Violation, kind: str) -> bool:
