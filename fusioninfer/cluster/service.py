@@ -11,17 +11,18 @@ from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile
 from intent import Object
-from intent.inferenceservice.read import read
+from intent.inferenceservice.read import ConfigMapKey, read
 from intent.names import SYSTEM_NAMESPACE
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import mapping, text
 from kube.client import DEFAULT_NAMESPACE
 from sync.kinds import GATEWAYS, INFERENCE_SERVICE, LWS, OUTPUTS, WATCHED, Kind, part_of, templates
+from sync.live import read_configuration
 from sync.observe import ServiceMemory, observe
 from sync.observed import volcano
 from sync.observed.configuration import KIND as CONFIG_MAP
-from sync.observed.configuration import Configuration, configuration, reference, unread
+from sync.observed.configuration import Configuration, reference
 from sync.parts.desired import Desired
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
@@ -43,8 +44,8 @@ class Live:
     """Why the installed Volcano schedules no gang."""
     notes: tuple[str, ...] = ()
     """What was assumed, because it could not be read."""
-    config_maps: Mapping[ServiceKey, Answer] = field(default_factory=dict)
-    """The ConfigMaps that routers refer to, by namespace and name."""
+    configurations: Mapping[ConfigMapKey | None, Configuration | None] = field(default_factory=dict)
+    """What is in the ConfigMaps that routers refer to."""
 
     def answer(self, kind: str) -> Answer:
         """Return what is known of a kind; that there is nothing if it was not read."""
@@ -85,8 +86,8 @@ async def read_live(reader: Reader, namespace: str) -> Live:
     }
     found[TEMPLATES.kind] = await _templates(reader, namespace)
     settings, notes = await _settings(reader)
-    config_maps = await _config_maps(reader, found[INFERENCE_SERVICE.kind].objects)
-    return Live(found, settings, _too_old(scheduler, settings), notes, config_maps)
+    configurations = await _configurations(reader, found[INFERENCE_SERVICE.kind].objects)
+    return Live(found, settings, _too_old(scheduler, settings), notes, configurations)
 
 
 async def _templates(reader: Reader, namespace: str) -> Answer:
@@ -96,16 +97,13 @@ async def _templates(reader: Reader, namespace: str) -> Answer:
     return Answer((*own.objects, *shared.objects), own.unknown or shared.unknown, own.served)
 
 
-async def _config_maps(reader: Reader, services: Iterable[Object]) -> Mapping[ServiceKey, Answer]:
+async def _configurations(
+    reader: Reader, services: Iterable[Object]
+) -> Mapping[ConfigMapKey | None, Configuration | None]:
     """Read the ConfigMaps that the routers of InferenceServices refer to."""
-    asked = {
-        (one.namespace, ref.name)
-        for one, _ in map(read, services)
-        if one is not None and (ref := reference(one)) is not None
-    }
-    kind = OUTPUTS[CONFIG_MAP]
-    answers = await asyncio.gather(*(reader.one(kind.path(*at)) for at in sorted(asked)))
-    return dict(zip(sorted(asked), answers, strict=True))
+    asked = {ref: value for value, _ in map(read, services) if (ref := reference(value)) and value}
+    found = await asyncio.gather(*(read_configuration(reader.client, value) for value in asked.values()))
+    return dict(zip(asked, found, strict=True))
 
 
 def complete(answer: Answer, kind: Kind[Any]) -> Answer:
@@ -155,24 +153,14 @@ def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
 
     A word without a kind is the name of a service, else of a LeaderWorkerSet. Raises `NotFoundError`.
     """
-    if (named := _find(live, word)) is None:
-        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
-    return named
-
-
-def _find(live: Live, word: str) -> tuple[Object, str] | None:
-    if (asked := parse(word)) is None:
-        return None
-    kind, name = asked
-    service = live.named(INFERENCE_SERVICE, name)
-    if service and kind != LWS.kind:
+    kind, name = parse(word) or ("", "")
+    if kind != LWS.kind and (service := live.named(INFERENCE_SERVICE, name)):
         return service, name
-    if kind == INFERENCE_SERVICE.kind:
-        return None
-    if not kind and (own := [one for one in live.of(LWS) if service_of(one) == name]):
-        return own[0], name
-    found = live.named(LWS, name)
-    return (found, service_of(found)) if found else None
+    members = (lws for lws in live.of(LWS) if not kind and name and service_of(lws) == name)
+    lws = next(members, None) or (live.named(LWS, name) if kind != INFERENCE_SERVICE.kind else None)
+    if lws is None:
+        raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
+    return lws, service_of(lws)
 
 
 # --- computing --------------------------------------------------------------------------------------
@@ -191,22 +179,9 @@ def _cache(kind: Kind[Any], answer: Answer) -> Cache[Any]:
 def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:
     """Return what the controller sees of a service; without a memory, as one that has just started."""
     seen = observe(key, caches_of(live), memory or ServiceMemory(), live.too_old)
-    seen = replace(seen, configuration=_configuration(seen, live))
-    return replace(seen, unapplied=_missing(seen, desired_state(seen, live.settings), live))
-
-
-def _configuration(seen: Snapshot, live: Live) -> Configuration | None:
-    """Return the configuration that the router refers to; None if it refers to none, or it was not read."""
-    ref = reference(seen.value)
-    answer = live.config_maps.get((seen.situation.key[0], ref.name)) if ref else None
-    if ref is None or answer is None:
-        return None
-    return unread(ref, answer.unknown) if answer.unknown else configuration(ref, answer.first or None)
-
-
-def _missing(seen: Snapshot, desired: Desired, live: Live) -> frozenset[str]:
-    """Return the kinds, or parts, of which a desired object is not stored."""
-    return frozenset(part_of(*one) for one in absent_objects(desired, live, seen.situation.key[0]))
+    seen = replace(seen, configuration=live.configurations.get(reference(seen.value)))
+    absent = absent_objects(desired_state(seen, live.settings), live, key[0])
+    return replace(seen, unapplied=frozenset(part_of(*one) for one in absent))
 
 
 def absent_objects(desired: Desired, live: Live, namespace: str) -> list[tuple[str, str]]:
@@ -217,9 +192,7 @@ def absent_objects(desired: Desired, live: Live, namespace: str) -> list[tuple[s
         for obj in answer.objects
         if (mapping(obj["metadata"]).get("namespace") or DEFAULT_NAMESPACE) == namespace
     }
+    objects = ((obj["kind"], obj["metadata"]["name"]) for obj in desired.objects)
     return [
-        at
-        for obj in desired.objects
-        if (at := (obj["kind"], obj["metadata"]["name"])) not in stored
-        and not live.answer(obj["kind"]).unknown
+        (kind, name) for kind, name in objects if (kind, name) not in stored and not live.answer(kind).unknown
     ]
