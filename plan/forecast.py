@@ -129,8 +129,9 @@ def _waiting(progress: Progress, nodes: Sequence[Supply]) -> Iterator[str]:
             pods = standing.pods(groups)
             room = {demand: progress.room.fit(demand, pods) for demand in pods}
             lacking = min(pods, key=lambda demand: room[demand] - pods[demand])
+            together = "must start together" if standing.workload.is_gang else "wait"
             yield (
-                f"{_listed(names)} {'must start together' if len(names) > 1 else 'waits'}: "
+                f"{_listed(names)} {together if len(names) > 1 else 'waits'}: "
                 f"{sum(room.values())} of {pods.total()} pods have room; {_reason(nodes, lacking)}"
             )
 

@@ -24,6 +24,7 @@ from fusioninfer.lint.offline import Composition
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
+from intent.shapes import annotations
 
 
 def read(
@@ -145,12 +146,11 @@ def expand(
 
 def _without_record(obj: Object) -> Object:
     """Return an object without the record of its expansion."""
-    metadata = obj.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+    notes = annotations(obj)
+    if EXPANSION not in notes:
         return obj
-    kept = {key: value for key, value in annotations.items() if key != EXPANSION}
-    return obj | {"metadata": metadata | {"annotations": kept}}
+    kept = {key: value for key, value in notes.items() if key != EXPANSION}
+    return obj | {"metadata": obj["metadata"] | {"annotations": kept}}
 
 
 # --- explain -----------------------------------------------------------------------------------------

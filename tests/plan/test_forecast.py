@@ -107,6 +107,8 @@ def test_groups_of_several_pods_in_no_gang_are_promised_together() -> None:
     assert promised([service], nodes("0x8")) == (set(), 0)
     assert promised([service], nodes("3x8")) == (set(), 2)
     assert promised([service], nodes("4x8")) == ({"a/worker-0", "a/worker-1"}, 0)
+    (waiting,) = forecast([service], nodes("3x8")).waiting
+    assert waiting.startswith("worker-0, worker-1 wait: 3 of 4 pods have room; ")
 
 
 def test_a_group_is_promised_where_each_pod_has_room_for_the_larger_of_leader_and_worker() -> None:
