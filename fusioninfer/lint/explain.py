@@ -12,7 +12,7 @@ import orjson
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.library import library, seen_by
 from fusioninfer.lint.offline import is_lws, rendered
-from fusioninfer.lint.paths import joined, positioned
+from fusioninfer.lint.paths import joined, located
 from intent import Object
 from intent.annotations import LAUNCHER, SERVICE
 from intent.errors import printable
@@ -81,7 +81,7 @@ def _explained(document: Document, settings: Settings, templates: Templates) -> 
             concern, rule = found_rule
             cause, value = _cause(rule, field.path, found.write.original, found.intent)
             choice = chosen if concern.name == "launch" else ""
-            at = positioned(field.path, stored)
+            at, _ = located(field.path, stored)
             yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
 
 
@@ -194,44 +194,25 @@ def _json(value: Any) -> str:
 
 # --- causes -----------------------------------------------------------------------------------------
 
-_CAUSES_NOTHING: Final = (("size", 1), (LAUNCHER, NONE))
+_CAUSES_NOTHING: Final = ((SIZE, 1), (LAUNCHER, NONE))
 
 
 def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
     """Return path and value of the first input of a rule that the author wrote; else those of the opt-in."""
-    for given in (*rule.causes, SERVICE):
-        steps = _steps(given, path, intent)
-        value = _at(original, steps)
-        if value is not None and (steps[-1], value) not in _CAUSES_NOTHING:
-            return positioned(_shown(steps), original), value
+    for cause in (*rule.causes, SERVICE):
+        place, value = located(_path(cause, path, intent), original)
+        if value is not None and (cause, value) not in _CAUSES_NOTHING:
+            return place, value
     return "", None
 
 
-def _steps(cause: Cause, path: str, intent: Intent) -> tuple[str, ...]:
-    """Return the steps to a cause; a field of the engine is in the template of the explained field."""
+def _path(cause: Cause, path: str, intent: Intent) -> str:
+    """Return the path of a cause; a field of the engine is in the template of the explained field."""
     if "/" in cause:
-        return ("metadata", "annotations", cause)
+        return f"metadata.annotations[{cause}]"
     if cause == SIZE:
-        return (*LWT.split("."), "size")
+        return f"{LWT}.size"
     field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
     template = next((one for one in intent.templates if one.field == field), intent.templates[-1])
     engine = template.engine.container if template.engine else ""
-    return (*template.path.split("."), "spec", "containers", engine, *cause.split("."))
-
-
-def _at(value: Any, steps: tuple[str, ...]) -> Any:
-    for step in steps:
-        if isinstance(value, list):
-            value = next(
-                (item for item in value if isinstance(item, dict) and item.get("name") == step), None
-            )
-        else:
-            value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
-def _shown(steps: tuple[str, ...]) -> str:
-    path = ""
-    for above, step in zip(("", *steps), steps, strict=False):
-        path = f"{path}[{step}]" if above in LIST_KEYS else joined(path, step)
-    return path
+    return f"{template.path}.spec.containers[{engine}].{cause}"

@@ -17,10 +17,13 @@ _ENDS: Final = ("", ".", "[")
 """What may follow a step of a path."""
 
 
-def positioned(path: str, obj: Any) -> str:
-    """Return a path with positions of items in place of their names; from an absent field on, as it is."""
-    steps, _, rest = _walk(obj, path, _fields, is_named=True)
-    return reduce(joined, steps, "") + rest
+def located(path: str, obj: Any) -> tuple[str, Any]:
+    """Return a path with positions of items in place of their names, and the value; None if it is absent.
+
+    From an absent field on, the path stays as it is.
+    """
+    steps, value, rest = _walk(obj, path, _fields, is_named=True)
+    return reduce(joined, steps, "") + rest, None if rest else value
 
 
 def joined(path: str, step: Step) -> str:
