@@ -16,7 +16,7 @@ from intent.annotations import SERVICE
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.v1alpha1 import GROUP, KIND
 from intent.resource import kind_of
-from intent.service.member import Member, ServiceKey, member
+from intent.service.member import ServiceKey, member
 from intent.settings import Settings
 from intent.shapes import annotations, metadata, text
 from sync.observed.configuration import is_config_map
@@ -122,14 +122,46 @@ def _made(
 
     An object of a file that the controller creates too is replaced: the controller applies its own.
     """
-    stored = [_expand(part.object, settings, templates) for one in each for part in one.parts]
+    parts = [(one.document, part) for one in each for part in one.parts]
+    stored = [_expand(part.object, settings, templates) for _, part in parts]
     if admission_only:
         return tuple(stored), []
-    added, about = _preview(each, stored, settings, templates)
-    known = {_identity(one): one for one in added}
-    left = {_identity(one): one for one in stored}
-    kept = (known.get(_identity(one), one) if _name(one) else one for one in stored)
-    return (*kept, *(one for one in added if _identity(one) not in left)), about
+    members = {at: found for at, obj in enumerate(stored) if is_lws(obj) and (found := member(obj))}
+    services = [(one.document, one.service) for one in each if one.service]
+    ahead = preview(
+        members.values(),
+        settings,
+        [service for _, service in services],
+        [one.document.object for one in each if is_config_map(one.document.object)],
+        lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
+    )
+    sources: dict[Subject, tuple[Document, Written]] = {
+        found.subject: (parts[at][0], parts[at][1].written)
+        for at, found in members.items()
+        if not parts[at][1].is_copy
+    } | {service.subject: (document, as_it_is) for document, service in services}
+    keys = {found.subject: found.key for found in members.values()}
+    denied = set(_denied(each))
+    waits = {one.subject for one in ahead.all_findings if one.error.code == "FI410"}
+    about = [
+        Found(document, written(one.error))
+        for one in ahead.all_findings
+        if one.subject in sources  # an InferenceService has the name of its service
+        and keys.get(one.subject, (one.subject.namespace, one.subject.name)) not in denied
+        and not (one.error.code == "FI808" and one.subject in waits)  # its routes wait for the same
+        for document, written in (sources[one.subject],)
+    ]
+    added = {_identity(obj): obj for obj in ahead.objects}
+    there = set(map(_identity, stored))
+    kept = (added.get(_identity(obj), obj) if _name(obj) else obj for obj in stored)
+    return (*kept, *(obj for name, obj in added.items() if name not in there)), about
+
+
+def _denied(each: list[Checked]) -> Iterator[ServiceKey]:
+    """Yield the services of which an object has an error: what lacks then is not known."""
+    for part in (part for one in each if one.is_denied for part in one.parts):
+        of = metadata(part.object)
+        yield text(of.get("namespace")), text(annotations(part.object).get(SERVICE) or of.get("name"))
 
 
 def _once(documents: list[Document]) -> tuple[list[Document], list[Found]]:
@@ -200,46 +232,3 @@ def _placed(document: Document, namespace: str) -> Document:
     if not (namespace and has_place and isinstance(named, dict)) or "namespace" in named:
         return document
     return replace(document, object=obj | {"metadata": named | {"namespace": namespace}})
-
-
-def _preview(
-    each: list[Checked], stored: list[Object], settings: Settings, templates: Library
-) -> tuple[list[Object], list[Found]]:
-    """Return the objects that the controller would create for the expanded ones, and its findings."""
-    members: list[Member] = []
-    sources: dict[Subject, tuple[Document, Written]] = {}
-    parts = [(one.document, part) for one in each for part in one.parts]
-    for (document, part), value in zip(parts, stored, strict=True):
-        one = member(value) if is_lws(value) else None
-        if one is not None:
-            members.append(one)
-            if not part.is_copy:
-                sources[one.subject] = document, part.written
-    services = [(one.document, one.service) for one in each if one.service]
-    sources |= {service.subject: (document, as_it_is) for document, service in services}
-    ahead = preview(
-        members,
-        settings,
-        [service for _, service in services],
-        [one.document.object for one in each if is_config_map(one.document.object)],
-        lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
-    )
-    keys = {one.subject: one.key for one in members}  # an InferenceService has the name of its service
-    denied = set(_denied(each))
-    waits = {one.subject for one in ahead.all_findings if one.error.code == "FI410"}
-    found = [
-        Found(document, written(one.error))
-        for one in ahead.all_findings
-        if one.subject in sources
-        and keys.get(one.subject, (one.subject.namespace, one.subject.name)) not in denied
-        and not (one.error.code == "FI808" and one.subject in waits)  # its routes wait for the same
-        for document, written in (sources[one.subject],)
-    ]
-    return list(ahead.objects), found
-
-
-def _denied(each: list[Checked]) -> Iterator[ServiceKey]:
-    """Yield the services of which an object has an error: what lacks then is not known."""
-    for part in (part for one in each if one.is_denied for part in one.parts):
-        of = metadata(part.object)
-        yield text(of.get("namespace")), text(annotations(part.object).get(SERVICE) or of.get("name"))
