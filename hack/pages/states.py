@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from fusioninfer.cluster.check.components import NEEDED
-from fusioninfer.cluster.check.installed import CHECKS
+from fusioninfer.cluster.check import components, installed
 from hack.markdown import table
 from sync.status import status as reported
 from sync.status.components import PHASES
@@ -54,11 +53,11 @@ def troubleshooting() -> Mapping[str, str]:
     checks = [
         {
             "check": f"`{row.name}`",
-            "`--pre`": "yes" if about in NEEDED else "no",
+            "`--pre`": "yes" if about in components.NEEDED else "no",
             "what holds": row.claim,
             "what to do": row.remedy,
         }
-        for about, rows in CHECKS.items()
+        for about, rows in installed.CHECKS.items()
         for row in rows
     ]
     causes = {
