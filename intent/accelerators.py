@@ -45,14 +45,6 @@ def unknown(*tables: Object) -> tuple[str, ...]:
     return tuple(sorted({name for table, name in devices if whole(table[name]) != 0}))
 
 
-def unlimited(limits: Object, requests: Object) -> tuple[str, ...]:
-    """Return the extended resources whose request has no equal limit: the API server refuses such pods."""
-    extended = [name for name in requests if is_extended(name)]
-    return tuple(
-        name for name in extended if name not in limits or whole(limits[name]) != whole(requests[name])
-    )
-
-
 def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
     """Read `resources` of a container: limits, or requests if there is no limit."""
     if not isinstance(resources, dict):

@@ -11,10 +11,10 @@ from catalog.engines import DEFAULT_PORT
 from catalog.pickers.generations import PICKERS, SIDECARS, release_of
 from intent import Object, accelerators
 from intent.errors import FieldError
-from intent.lws import Engine, Ports, Probe, Resources
+from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
-from intent.quantity import bytes_of, parse
+from intent.quantity import bytes_of
 from intent.served import HIGHEST
 from intent.shapes import Later, containers_of, listed, mapping, number, strings, text
 
@@ -25,8 +25,6 @@ CALLS: Final = frozenset({"httpGet", "tcpSocket"})
 """Handlers that connect to a port."""
 SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
 """Fields that Pod Security Standards require of every container, and only the author can set."""
-NODES: Final = ("cpu", "memory")
-"""Resources that every node has and every container uses."""
 LISTENS: Final = "SGLANG_RUST_SERVER"
 """SGLang's variable of the server that listens on every node."""
 SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
@@ -81,7 +79,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         pull_policy=text(container.get("imagePullPolicy")),
         security=_security(security),
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
-        resources=Later(partial(_resources, resources)),
+        extended=Later(partial(_extended, resources)),
         memory_limit=bytes_of(mapping(resources.get("limits")).get("memory")),
         read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
@@ -102,22 +100,8 @@ def _watched(env: list[Any]) -> Iterator[tuple[str, str]]:
             yield item["name"], text(item.get("value"))
 
 
-def _resources(resources: Object) -> Resources:
-    """Read the requests, which default to the limits. No API server takes pods with more than their limit."""
-    limits, requests = mapping(resources.get("limits")), mapping(resources.get("requests"))
-    both = [name for name in NODES if name in limits and name in requests]
-    return Resources(
-        unasked=tuple(name for name in NODES if name not in limits and name not in requests),
-        extended=accelerators.unknown(limits, requests),
-        unlimited=accelerators.unlimited(limits, requests),
-        over_limit=tuple(name for name in both if _is_less(limits[name], requests[name])),
-    )
-
-
-def _is_less(limit: Any, request: Any) -> bool:
-    """Compare quantities; those that are none are reported elsewhere."""
-    most, asked = parse(limit), parse(request)
-    return most is not None and asked is not None and most < asked
+def _extended(resources: Object) -> tuple[str, ...]:
+    return accelerators.unknown(mapping(resources.get("limits")), mapping(resources.get("requests")))
 
 
 def _hooks(lifecycle: Object) -> tuple[Probe, ...]:

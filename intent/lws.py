@@ -82,21 +82,7 @@ class Pod:
     """The paths below the spec of containers that name no image."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """What validators read of the resources of the engine container."""
-
-    unasked: tuple[str, ...] = ()
-    """CPU and memory, as far as it requests none."""
-    extended: tuple[str, ...] = ()
-    """Extended resources that are not known to be accelerators."""
-    unlimited: tuple[str, ...] = ()
-    """Extended resources whose request has no equal limit."""
-    over_limit: tuple[str, ...] = ()
-    """CPU and memory, as far as more is requested than their limit."""
-
-
-NO_RESOURCES: Final = Later(Resources)
+NO_EXTENDED: Final[Later[tuple[str, ...]]] = Later(tuple)
 NO_POD: Final = Later(Pod)
 
 
@@ -124,7 +110,8 @@ class Engine:
     """The fields of its securityContext that an injected container copies, as JSON."""
     values: tuple[tuple[str, str], ...] = ()
     """Literal values of some environment variables (`intent.container.WATCHED`)."""
-    resources: Later[Resources] = NO_RESOURCES
+    extended: Later[tuple[str, ...]] = NO_EXTENDED
+    """Extended resources that are not known to be accelerators."""
     memory_limit: int = 0
     """In bytes; 0 without one."""
     read_only: bool = False

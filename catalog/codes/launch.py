@@ -110,16 +110,6 @@ ROWS: Final[dict[str, Code]] = {
         "remove the argument or the annotation",
         "the annotation was added to a command that names a model, and one of the two was changed",
     ),
-    "FI325": Error(
-        "the request of an extended resource has no equal limit",
-        "write the number into resources.limits, and leave the request out, or write the same",
-        "the API server refuses such pods, and LeaderWorkerSet creates none",
-    ),
-    "FI327": Error(
-        "a request of CPU or memory exceeds its limit",
-        "lower the request, or raise the limit",
-        "the API server refuses such pods, and LeaderWorkerSet creates none",
-    ),
     "FI328": Error(
         "several pods get the same data-parallel rank",
         "remove --data-parallel-start-rank or --data-parallel-rank: the launcher gives each pod its own",

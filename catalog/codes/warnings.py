@@ -140,11 +140,6 @@ ROWS: Final[dict[str, Code]] = {
         "name it in fusioninfer.io/launcher, or describe the image in the settings (docs/launchers.md)",
         "the image is not a stock one, or its tag does not contain a version: latest, or a digest alone",
     ),
-    "FI528": Warn(
-        "the engine requests no CPU or no memory",
-        "request both in resources.requests, or set limits",
-        "only accelerators are requested, so pods go where CPU or memory is short, and are evicted first",
-    ),
     "FI529": Warn(
         "the launch may use the API port itself",
         "choose another --port; 8000 is free",

@@ -27,7 +27,7 @@ def read_whole(lws: Any) -> None:
     intent = read(lws).intent
     for each in intent.templates if intent else ():
         assert each.pod.value
-        assert each.engine is None or each.engine.resources.value
+        assert each.engine is None or each.engine.extended.value is not None
 
 
 def test_a_pod_is_read_whatever_is_in_a_field_beside_one_that_is_on() -> None:
@@ -112,21 +112,3 @@ def test_a_count_is_a_quantity(value: Any, count: int | None) -> None:
 )
 def test_known_resources_are_accelerators(resources: Any, *, accelerated: bool) -> None:
     assert asks({"resources": resources}) is accelerated
-
-
-@pytest.mark.parametrize(
-    ("resources", "unasked"),
-    [
-        ({"limits": {"nvidia.com/gpu": 8}}, ("cpu", "memory")),
-        ({"limits": {"cpu": "8", "memory": "64Gi"}}, ()),
-        ({"requests": {"cpu": "8"}, "limits": {"nvidia.com/gpu": 8}}, ("memory",)),
-        ({"requests": [], "limits": None}, ("cpu", "memory")),
-        (None, ("cpu", "memory")),
-    ],
-)
-def test_a_limit_is_a_request_too(resources: Any, unasked: tuple[str, ...]) -> None:
-    intent = read(changed(lws(), f"{WORKER}.spec.containers.0.resources", resources or {})).intent
-
-    assert intent is not None
-    assert intent.templates[0].engine is not None
-    assert intent.templates[0].engine.resources.value.unasked == unasked

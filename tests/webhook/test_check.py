@@ -89,11 +89,10 @@ def test_without_a_gang_a_leader_may_be_scheduled_first(field: str, value: str) 
 @pytest.mark.parametrize("launcher", ["rayy", "ray-symetric", "mpi"])
 def test_an_unknown_launcher_hides_no_other_finding(launcher: str) -> None:
     wrong = changed(lws(), "metadata.annotations.fusioninfer~io/launcher", launcher)
-    bare = changed(wrong, f"{WORKER}.spec.containers.0.resources", {"limits": {"nvidia.com/gpu": 8}})
 
-    assert {"FI104", "FI528"} <= codes(
-        check(changed(bare, f"{WORKER}.spec.containers.0.args", ["M"]), mutated=False)
-    )
+    on_host = changed(wrong, f"{WORKER}.spec.hostNetwork", to=True)
+
+    assert {"FI104", "FI510"} <= codes(check(on_host, mutated=False))
 
 
 def test_an_object_that_was_not_mutated_is_refused() -> None:

@@ -75,7 +75,7 @@ def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
     asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
     if asked.count or asked.claimed or local_ranks(launch) == 0:
         return
-    extended, is_stock = launch.engine.resources.value.extended, bool(launch.image.engine)
+    extended, is_stock = launch.engine.extended.value, bool(launch.image.engine)
     if on_cpu(launch) and not extended:
         return
     is_lacking = launch.template.pod.value.accelerated or (is_stock and not extended)

@@ -32,7 +32,7 @@ from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
 from webhook.validate.arguments import arguments, installs, not_parsed, parallel_sizes
 from webhook.validate.group import accelerators, group
-from webhook.validate.pods import limits, names, pods, requests, restart
+from webhook.validate.pods import names, pods, restart
 from webhook.validate.ranks import ranks
 from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
@@ -57,7 +57,6 @@ def launch(inputs: Input) -> Iterator[FieldError]:
     for one in launches:
         yield from not_parsed(one)
         yield from transfer(one, inputs)
-        yield from limits(one)
     yield from ranks(inputs, launches)
     if is_by_hand:
         for one in launches:
@@ -67,8 +66,6 @@ def launch(inputs: Input) -> Iterator[FieldError]:
             yield from _alone(one, intent, engines) if one.command.argv else ()
     else:
         yield from _group(inputs, LAUNCHERS[plan.launcher])
-    for one in launches[: intent.size]:
-        yield from requests(one)
 
 
 def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:

@@ -68,28 +68,6 @@ def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
         yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
 
 
-def requests(launch: Launch) -> Iterator[FieldError]:
-    """Report an engine that requests accelerators only, whatever launches it: it is evicted first."""
-    unasked, there = launch.engine.resources.value.unasked, launch.engine.accelerators
-    if unasked and (there.count or there.claimed):
-        message = f"requests no {' and no '.join(unasked)}: a node may have too little; request it"
-        yield FieldError(f"{launch.template.engine_path}.resources", None, message, "FI528")
-
-
-def limits(launch: Launch) -> Iterator[FieldError]:
-    """Report requests that do not fit their limit; an extended resource cannot be overcommitted."""
-    for resource in launch.engine.resources.value.unlimited[:1]:
-        where = f"{launch.template.engine_path}.resources.requests[{resource}]"
-        message = "must equal its limit, or the API server refuses the pods: write it into resources.limits"
-        yield FieldError(where, None, message, "FI325")
-    for resource in launch.engine.resources.value.over_limit:
-        where = f"{launch.template.engine_path}.resources.requests[{resource}]"
-        message = (
-            "must not exceed its limit, or the API server refuses the pods: lower it, or raise the limit"
-        )
-        yield FieldError(where, None, message, "FI327")
-
-
 def _shared_memory(launch: Launch, inputs: Input) -> Iterator[FieldError]:
     """Report a pod without memory at /dev/shm whose author skips the volume."""
     if "shm" not in inputs.concerns and not has_memory(launch):

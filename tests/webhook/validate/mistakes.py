@@ -487,31 +487,6 @@ _CONTAINERS: Final = {
         "must be another name",
         lws(worker=template(container(), {"name": "wait-for-leader", "image": "corp/x"})),
     ),
-    "a request of memory above its limit": Mistake(
-        "FI327 engine.resources.requests[memory]",
-        "must not exceed its limit, or the API server refuses the pods: lower it, or raise the limit",
-        engine(
-            resources={
-                "requests": {"cpu": "8", "memory": "256Gi"},
-                "limits": {"cpu": "8000m", "memory": "128G", "nvidia.com/gpu": "8"},
-            }
-        ),
-    ),
-    "a request of GPUs without a limit": Mistake(
-        "FI325 engine.resources.requests[nvidia.com/gpu]",
-        "must equal its limit, or the API server refuses the pods: write it into resources.limits",
-        engine(resources={"requests": {**CPU["requests"], "nvidia.com/gpu": "8"}}),
-    ),
-    "a request of GPUs that is not their limit": Mistake(
-        "FI325 engine.resources.requests[nvidia.com/gpu]",
-        "must equal its limit",
-        engine(
-            resources={
-                "requests": {**CPU["requests"], "nvidia.com/gpu": "4"},
-                "limits": {"nvidia.com/gpu": "8"},
-            }
-        ),
-    ),
     "a misspelt accelerator": Mistake(
         "FI537 engine.resources.limits",
         "check the parallel sizes yourself; did you mean nvidia.com/gpu?",

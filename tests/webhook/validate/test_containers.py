@@ -76,13 +76,8 @@ def test_an_object_that_was_stored_with_such_a_mount_can_be_changed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "code"),
-    [("volumes", [], "FI331"), ("containers.0.resources.requests", {"memory": "64Gi"}, "FI327")],
-)
-def test_an_update_with_a_fault_that_validators_read_is_denied(field: str, value: Any, code: str) -> None:
-    limited = container(volumeMounts=[DATA], resources={"limits": {"nvidia.com/gpu": 8, "memory": "32Gi"}})
-    stored = lws(worker=template(limited, volumes=[{"name": "data", "emptyDir": {}}]))
-    edited = changed(stored, f"{GROUP}.workerTemplate.spec.{field}", value)
+def test_an_update_with_a_fault_that_validators_read_is_denied() -> None:
+    stored = lws(worker=template(container(volumeMounts=[DATA]), volumes=[{"name": "data", "emptyDir": {}}]))
+    edited = changed(stored, f"{GROUP}.workerTemplate.spec.volumes", [])
 
-    assert [one.code for one in check(edited, stored, mutated=False) if one.severity == "error"] == [code]
+    assert [one.code for one in check(edited, stored, mutated=False) if one.severity == "error"] == ["FI331"]

@@ -1,13 +1,11 @@
 """Findings about the other launchers, about KV transfer, and about the pods."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 
 import pytest
 
-from intent.container import NODES
-from intent.lws import Accelerators, Engine, Intent, Pod, Resources, Template
+from intent.lws import Accelerators, Engine, Intent, Pod, Template
 from intent.shapes import Later
 from tests.webhook.launches import SETTINGS, codes, engine, group
 from webhook.mutate import input_of
@@ -287,29 +285,6 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
 )
 def test_pod_settings_that_break_ray_are_warnings(intent: Intent, found: list[str]) -> None:
     assert codes(intent) == found
-
-
-@pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("launcher", ["", "none"])
-@pytest.mark.parametrize(
-    "command",
-    [
-        "vllm serve M",
-        "python3 -m sglang.launch_server --model-path M --nnodes 2 --node-rank $(LWS_WORKER_INDEX)",
-        ["sh", "-c", "cd /; exec vllm serve M"],
-        ["sh", "-c", "ray start --head; vllm serve M"],
-        "serve-it",
-    ],
-)
-def test_an_engine_on_accelerators_requests_cpu_and_memory(command: Any, launcher: str, size: int) -> None:
-    for count, unasked, found in ((1, NODES, 1), (8, NODES[1:], 1), (8, (), 0), (0, NODES, 0)):
-        one = replace(
-            engine(command=command),
-            accelerators=Accelerators("amd.com/gpu", count),
-            resources=Later(partial(Resources, unasked)),
-        )
-        intent = pods(one=one, size=size, launcher=launcher)
-        assert codes(intent).count("FI528") == found, (count, unasked)
 
 
 @pytest.mark.parametrize(("subgroup", "found"), [(0, []), (2, []), (4, []), (3, ["FI510"])])
