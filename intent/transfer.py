@@ -21,10 +21,10 @@ DOTTED: Final = f"--{TRANSFER}."
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """The configuration and the index of its argument; `config` is None if it is not a JSON object."""
+    """The configuration and the index of its argument."""
 
     at: int
-    config: Object | None = field(default_factory=dict)
+    config: Object = field(default_factory=dict)
 
     @property
     def connectors(self) -> tuple[str, ...]:
@@ -34,25 +34,23 @@ class Transfer:
     @property
     def each(self) -> tuple[Object, ...]:
         """The configuration of each connector; those of a `MultiConnector` have sides of their own."""
-        return tuple(_each(self.config or {}))
+        return tuple(_each(self.config))
 
 
 def read_transfer(launch: Launch) -> Transfer | None:
-    """Read the configuration; None if it is absent or only known in the cluster."""
+    """Read the configuration; None if it is absent, only known in the cluster, or no JSON object."""
     flags = launch.command.flags
     whole = flags.last(TRANSFER)
     dotted = [flag for flag in flags.given if flag.name.startswith(DOTTED)]
     if whole is None and not dotted:
         return None
     text = value_of(launch, whole) if whole else "{}"
-    if text is None:
+    config = None if text is None else _object(text)
+    if config is None:
         return None
-    at = whole.value_at if whole else dotted[0].at
-    config = _object(text)
-    if config is not None:
-        for flag in dotted:
-            _set(config, flag.name.removeprefix(DOTTED).split("."), _value(launch, flag))
-    return Transfer(at, config)
+    for flag in dotted:
+        _set(config, flag.name.removeprefix(DOTTED).split("."), _value(launch, flag))
+    return Transfer(whole.value_at if whole else dotted[0].at, config)
 
 
 def bootstrap_of(launch: Launch) -> int:

@@ -20,16 +20,6 @@ ROWS: Final[dict[str, Code]] = {
         "request one in resources.limits, or set fusioninfer.io/launcher: none",
         "another container has the request, or the request was forgotten",
     ),
-    "FI304": Error(
-        "a parallel size is not a positive integer",
-        "write a whole number of at least 1",
-        "the value, or the variable that holds it, is zero, negative, a fraction or not a number",
-    ),
-    "FI305": Error(
-        "a flag has no value",
-        "write the value as the next list item, or after '='",
-        "the value was forgotten, so that the next item is another flag",
-    ),
     "FI306": Error(
         "no model is given",
         "add --model NAME, or a --config file that names it",
@@ -50,11 +40,6 @@ ROWS: Final[dict[str, Code]] = {
         "split it into one list item per word",
         "the line was copied from a shell, which splits at blanks; a list item is passed unsplit",
     ),
-    "FI310": Error(
-        "a short flag is joined with its value",
-        "write the value as the next list item",
-        "vLLM's short flags of several letters need a blank or '=' before the value",
-    ),
     "FI311": Error(
         "the API port is also a port of the launcher",
         "choose another --port",
@@ -64,11 +49,6 @@ ROWS: Final[dict[str, Code]] = {
         "the executor of vLLM does not match the launcher",
         "remove --distributed-executor-backend, or choose the launcher for that executor",
         "the flag was copied from another kind of launch: Ray and vLLM's own processes exclude each other",
-    ),
-    "FI314": Error(
-        "the KV transfer configuration cannot be read",
-        "write --kv-transfer-config as a JSON object with kv_connector and kv_role",
-        "quotes were lost in a shell or in YAML, or kv_role is missing",
     ),
     "FI315": Error(
         "the KV role contradicts the component type",

@@ -125,11 +125,6 @@ ROWS: Final[dict[str, Code]] = {
         "use a launcher for both templates, or for neither",
         "one template launches its pods itself or is not understood, and the other one has a plain command",
     ),
-    "FI525": Warn(
-        "the image's entrypoint ignores a positional model",
-        "write it as --model NAME",
-        "up to vLLM 0.11.0 the image's entrypoint reads the model from --model only",
-    ),
     "FI526": Warn(
         "the launcher cannot rewrite this command",
         "start the engine as vllm serve, in list items, or name another launcher, or none",

@@ -25,7 +25,6 @@ from intent.command_line.flags import (
     SHARED_DATA,
     TENSOR,
     Dialect,
-    Flag,
 )
 
 _VALUED: Final = frozenset({
@@ -138,11 +137,3 @@ _OF_SGLANG: Final = {
 SGLANG: Final = _dialect(_OF_SGLANG, _spelled("sglang", _SGLANG_ASKED))
 LMDEPLOY: Final = _dialect(_LMDEPLOY, {})
 TENSORRT: Final = _dialect(_TENSORRT, {})
-_JOINED: Final = frozenset(short for short in _SHORT if len(short) > 2)
-"""Short flags that argparse does not accept joined with a value, unlike one letter (`-n2`)."""
-
-
-def fused_short(flag: Flag) -> str:
-    """Return the short flag of `-tp8`; empty for any other flag."""
-    short = flag.name.rstrip("0123456789")
-    return short if short != flag.name and short in _JOINED else ""

@@ -104,8 +104,6 @@ class Flags:
     """Indexes of positional arguments: the first is the model."""
     stray: tuple[int, ...] = ()
     """Indexes of arguments that are never the model: empty ones, and those after a `--`."""
-    valued: frozenset[str] = frozenset()
-    """The flags with a value."""
     applied: Mapping[str, Flag] = field(default_factory=dict, compare=False)
     """The last flag of each name."""
 
@@ -132,7 +130,7 @@ def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
             index += 1
     stray = [at for at in bare if not words[at]]
     named, applied = tuple(at for at in bare if words[at]), {flag.name: flag for flag in given}
-    return Flags(tuple(given), named, (*stray, *range(stop + 1, len(words))), dialect.valued, applied)
+    return Flags(tuple(given), named, (*stray, *range(stop + 1, len(words))), applied)
 
 
 def end_of_flags(words: Sequence[str], start: int) -> int:
@@ -174,11 +172,6 @@ def _width(words: Sequence[str], index: int) -> int:
     while stop < len(words) and not is_flag(words[stop]):
         stop += 1
     return stop - index
-
-
-def lacks_value(flags: Flags, flag: Flag) -> bool:
-    """Return whether a flag that requires a value has none."""
-    return flag.name in flags.valued and not flag.value
 
 
 def may_be_model(flags: Flags, words: Sequence[str]) -> bool:

@@ -18,8 +18,6 @@ from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.flags import Flag
 from intent.errors import RENAMED, SOUGHT, nearest
 
-LONGEST_ITEM: Final = 4096
-"""The characters of a list item that are searched for flags."""
 _SHOWN: Final = 40
 UNDERSCORED: Final = frozenset({"vllm"})
 """Engines that read `_` in a flag as `-`."""
@@ -114,6 +112,8 @@ class Spelling:
         exact = self.others.get(dashed) or self.squeezed.get(_squeezed(flag))
         if exact:
             return exact
+        if (short := dashed.rstrip("0123456789")) in self.table.spans:  # `-tp8`
+            return short
         found = self._near_word(_positive(flag))
         return _NEGATED + found.removeprefix("--") if found and flag.startswith(_NEGATED) else found
 
@@ -193,11 +193,6 @@ def is_listed(engine: str, version: Version) -> bool:
 @lru_cache(maxsize=1024)
 def _meant(engine: str, spelled: str, version: Version) -> str:
     return _spelling(engine).meant(spelled, version)
-
-
-def is_flag_of(engine: str, word: str) -> bool:
-    """Return whether a word is a flag of an engine, written in full."""
-    return word in flag_tables()[engine].spans
 
 
 # --- words --------------------------------------------------------------------------------------------

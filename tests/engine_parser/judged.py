@@ -48,7 +48,6 @@ LAUNCHED: Final = ("--nnodes", "--node-rank", "--master-addr", "--headless", "--
 NO_LAUNCHER: Final = frozenset({"FI504", "FI532"})
 """The image does not run the launcher, or none."""
 ABOUT: Final = (
-    (r"kv.transfer.config|KVTransferConfig|json_invalid", frozenset({"FI314"})),
     (r"no pod starts the ranks|modulo by zero|external-LB", NO_LAUNCHER | {"FI316", "FI329", "FI541"}),
     (
         r"invalid device ordinal|number of available GPUs|divisible|evenly divide|world group|Ray|size",

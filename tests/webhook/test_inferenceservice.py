@@ -16,7 +16,7 @@ from webhook import inferenceservice, review
 from webhook.request import VERSION
 
 ARGS = "spec.roles.0.template.spec.containers.0.args"
-NO_SIZE = ["org/M", "--tensor-parallel-size", "0"]
+FUSED = ["--model=org/M", "-tp=8", "--seed 1", "-pp=2"]
 
 
 def stored(live: Object) -> Object:
@@ -46,12 +46,12 @@ def configured(config: Object, *others: Object) -> Object:
 
 
 UNKNOWN = config(*QUEUE, {"type": "prefill-filter"})
-BROKEN = stored(changed(isvc(), ARGS, NO_SIZE))
-AT_SIZE = "spec.roles[0].template.spec.containers[0].args[2]"
+BROKEN = stored(changed(isvc(), ARGS, FUSED))
+AT_ITEM = "spec.roles[0].template.spec.containers[0].args[2]"
 ROUTED = stored(isvc(router(httproute={"parentRefs": [{"name": "g"}], "hostname": ["a.b"]}), worker()))
 TEMPLATE = "spec.roles.0.template.metadata"
 MISTAKES: dict[str, tuple[Object, str]] = {
-    "in the LeaderWorkerSet of a role": (BROKEN, f"FI304 {AT_SIZE}"),
+    "in the LeaderWorkerSet of a role": (BROKEN, f"FI309 {AT_ITEM}"),
     "a reserved label": (
         changed(isvc(), f"{TEMPLATE}.labels.fusioninfer.io/x", "y"),
         "FI107 spec.roles[0].template.metadata.labels[fusioninfer.io/x]",
@@ -83,9 +83,9 @@ def test_a_mistake_is_one_error_with_the_path_of_its_field(broken: Object, error
 
 
 def test_every_role_is_checked() -> None:
-    both = changed(isvc(prefiller(), decoder()), ARGS, NO_SIZE)
+    both = changed(isvc(prefiller(), decoder()), ARGS, FUSED)
 
-    found = errors(check(changed(both, ARGS.replace("0", "1", 1), NO_SIZE)))
+    found = errors(check(changed(both, ARGS.replace("0", "1", 1), FUSED)))
 
     assert [one.split()[1][:13] for one in found] == ["spec.roles[0]", "spec.roles[1]"]
 
@@ -117,7 +117,7 @@ def test_a_finding_about_the_service_is_not_told_of_its_members(broken: Object, 
 def test_an_error_is_a_warning_while_the_spec_does_not_change(path: str, value: Any) -> None:
     found = check(changed(BROKEN, path, value), BROKEN)
 
-    assert ([one.code for one in found], errors(found)) == (["FI304"], [])
+    assert ([one.code for one in found], errors(found)) == (["FI309"], [])
 
 
 def test_an_error_denies_without_a_generation() -> None:
@@ -131,7 +131,7 @@ MISPLACED = stored(isvc(annotations={"fusioninfer.io/strategy": "queue-size"}))
 TWO_NAMES = stored(changed(changed(isvc(), "spec.roles.0.roleReplicas", 2), "spec.roles.0.replicas", 3))
 UNREADABLE = stored(changed(isvc(), "spec.roles.0.replicas", "many"))
 EARLIER: dict[str, tuple[Object, int, str]] = {
-    "in a role": (BROKEN, 0, "FI304"),
+    "in a role": (BROKEN, 0, "FI309"),
     "an annotation": (MISPLACED, 0, "FI709"),
     "a side alone": (stored(isvc(prefiller())), 0, "FI703"),
     "an earlier name of the field too": (TWO_NAMES, 0, "FI708"),
@@ -142,12 +142,12 @@ DENIED: dict[str, tuple[Object, Object, str]] = {
     "an annotation that its role has": (
         BROKEN,
         changed(BROKEN, "metadata.annotations.fusioninfer.io/launcher", "auto"),
-        f"FI304 {AT_SIZE}",
+        f"FI309 {AT_ITEM}",
     ),
     "its role": (
         BROKEN,
         rewritten(BROKEN, f"{ARGS.removesuffix('args')}image", "vllm/vllm-openai:v0.18.0"),
-        f"FI304 {AT_SIZE}",
+        f"FI309 {AT_ITEM}",
     ),
     "what breaks another rule": (
         MISPLACED,

@@ -1,4 +1,4 @@
-"""The arguments of one engine: those that it refuses or ignores, or reads in an unexpected way."""
+"""The arguments of one engine: those that it ignores, or reads in an unexpected way."""
 
 import re
 from collections.abc import Iterator
@@ -6,21 +6,16 @@ from typing import Final
 
 from catalog.engines import PRODUCTS, shown
 from catalog.flags import RELEASED
-from intent.command_line.dialects import fused_short
 from intent.command_line.flags import (
     CONFIG,
     HOST,
     MODEL,
     PORT,
-    SIZES,
     Flag,
-    lacks_value,
     may_be_model,
 )
 from intent.command_line.spelling import (
-    LONGEST_ITEM,
     Unparsed,
-    is_flag_of,
     is_listed,
     unparsed,
 )
@@ -31,13 +26,12 @@ from intent.launch import (
     api_port,
     argument_path,
     ignores_positional,
+    in_shell,
     is_converted,
-    is_size,
     model_of,
     quoted,
     spelled,
     text_of,
-    value_of,
 )
 
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -45,48 +39,23 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     """Check one command line; `rewritten` is whether the launch is written for it."""
-    command = launch.command
     fused = list(_fused(launch))
     yield from fused
-    for flag in command.flags.given:
-        yield from _flag(launch, flag)
-    yield from parallel_sizes(launch)
     yield from _reached(launch)
     if not fused:
-        yield from _model(launch, converted=rewritten and is_converted(launch))
+        yield from _model(launch, is_passed_on=rewritten and is_converted(launch))
     yield from _program_in_args(launch)
 
 
 def _fused(launch: Launch) -> Iterator[FieldError]:
-    """Report several words in one list item. Text that a shell expands may contain spaces."""
-    command = launch.command
-    if command.shell and command.shell.kept:
-        return
-    flags = {flag.at for flag in command.flags.given}
-    for at in (*flags, *command.flags.bare):
-        item = command.argv[at]
-        first, *others = item.split(None, 2) or [item]
-        if others and ((at in flags and "=" not in first) or _has_flag(command.engine, item)):
+    """Report a flag and its value in one list item. Text that a shell expands may contain spaces."""
+    argv = launch.command.argv
+    for flag in () if in_shell(launch) else launch.command.flags.given:
+        first, *others = argv[flag.at].split(None, 2)
+        if others and "=" not in first:
             rest = others[0] if len(others[0]) <= SHOWN else "what follows"
             message = f"must be one list item per word, {first[:SHOWN]} and {rest} apart: no shell splits it"
-            yield FieldError(argument_path(launch, at), item, message, "FI309")
-
-
-def _has_flag(engine: str, item: str) -> bool:
-    """Return whether a later word of a list item is a flag of the engine."""
-    words = (word.partition("=")[0] for word in item[:LONGEST_ITEM].split()[1:])
-    return any(is_flag_of(engine, word.replace("_", "-")) for word in words)
-
-
-def _flag(launch: Launch, flag: Flag) -> Iterator[FieldError]:
-    where = argument_path(launch, flag.at)
-    if lacks_value(launch.command.flags, flag):
-        word = spelled(launch, flag)
-        message = f"must have a value: {word} takes the next list item, or the text after '='"
-        yield FieldError(where, launch.command.argv[flag.at], message, "FI305")
-    elif short := fused_short(flag):
-        message = f"must be two list items, {short} and the number: vLLM does not accept them joined"
-        yield FieldError(where, flag.name, message, "FI310")
+            yield FieldError(argument_path(launch, flag.at), argv[flag.at], message, "FI309")
 
 
 # --- flags that the engine does not parse -------------------------------------------------------------
@@ -96,7 +65,7 @@ def not_parsed(launch: Launch) -> Iterator[FieldError]:
     """Report flags that the engine does not parse: an error (FI333) of an image whose flags are known."""
     command, is_read, causes = launch.command, _is_read(launch), dict[str, list[Flag]]()
     for one in unparsed(command.started, launch.image.version, command.flags.given, command.argv):
-        if not fused_short(one.flag) and (cause := _cause(launch, one, is_read=is_read)):
+        if cause := _cause(launch, one, is_read=is_read):
             causes.setdefault(cause, []).append(one.flag)
     for cause, flags in causes.items():
         names = ", ".join(spelled(launch, one) for one in flags)
@@ -141,16 +110,6 @@ def _is_read(launch: Launch) -> bool:
     return is_release and is_exact and is_direct and is_listed(command.started, image.version)
 
 
-def parallel_sizes(launch: Launch) -> Iterator[FieldError]:
-    """Report a parallel size that is not a positive whole number."""
-    for name in SIZES:
-        flag = launch.command.flags.last(name)
-        value = value_of(launch, flag) if flag else None
-        if flag and value and not is_size(value):
-            message = f"must be a whole number of at least 1: it is the value of {spelled(launch, flag)}"
-            yield FieldError(argument_path(launch, flag.value_at), value, message, "FI304")
-
-
 def _reached(launch: Launch) -> Iterator[FieldError]:
     """Report an API on a port that is not known, or on the loopback address, which is SGLang's default."""
     flag, port, file = (launch.command.flags.last(name) for name in (HOST, PORT, CONFIG))
@@ -164,7 +123,7 @@ def _reached(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI509")
 
 
-def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
+def _model(launch: Launch, *, is_passed_on: bool) -> Iterator[FieldError]:
     flags, argv, bare = launch.command.flags, launch.command.argv, launch.command.flags.bare
     sure = [at for at in bare if "$" not in argv[at]]  # others may be flags
     more = [at for at in sure if at != bare[0] and launch.command.is_vllm]
@@ -182,25 +141,16 @@ def _model(launch: Launch, *, converted: bool) -> Iterator[FieldError]:
         yield FieldError(argument_path(launch, named[-1].value_at), None, message, "FI515")
     if named or flags.last(CONFIG):
         return
-    if bare and ignores_positional(launch):
-        yield _ignored(launch, bare[0], converted=converted)
+    if bare and ignores_positional(launch):  # `api_server` up to vLLM 0.11.0 (vllm-project/vllm#32292)
+        if not is_passed_on:
+            message = "must follow --model: this image ignores a positional model and serves its default"
+            yield FieldError(argument_path(launch, bare[0]), argv[bare[0]], message, "FI306")
     elif model_of(launch) is None and not (any(argv[at] for at in flags.stray) or may_be_model(flags, argv)):
         # `stray`: after a `--` a parser may take any argument as the model
         flag = "--model-path" if launch.command.engine == "sglang" else "--model"
         message = f"names no model: add {flag} NAME, or --config with a file that names it"
         part = "args" if launch.engine.args or not launch.engine.command else "command"
         yield FieldError(f"{launch.template.engine_path}.{part}", None, message, "FI306")
-
-
-def _ignored(launch: Launch, index: int, *, converted: bool) -> FieldError:
-    """Report a positional model, which `api_server` ignores up to vLLM 0.11.0 (vllm-project/vllm#32292)."""
-    where, model = argument_path(launch, index), launch.command.argv[index]
-    if converted:
-        as_flag = f"write --model {model[:SHOWN]}"
-        message = f"this image ignores a positional model; the launcher passes it on, but {as_flag}"
-        return FieldError(where, None, message, "FI525")
-    message = "must follow --model: this image ignores a positional model and serves its default"
-    return FieldError(where, model, message, "FI306")
 
 
 def _program_in_args(launch: Launch) -> Iterator[FieldError]:

@@ -30,11 +30,11 @@ from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
-from webhook.validate.arguments import arguments, installs, not_parsed, parallel_sizes
+from webhook.validate.arguments import arguments, installs, not_parsed
 from webhook.validate.group import accelerators, group
 from webhook.validate.pods import names, pods, restart
 from webhook.validate.ranks import ranks
-from webhook.validate.sizes import CHECKED, SIZED, fits_group, fits_pod
+from webhook.validate.sizes import CHECKED, fits_group, fits_pod
 from webhook.validate.transfer import transfer
 
 _SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
@@ -101,8 +101,6 @@ def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
     if engine in CHECKED:
         yield from arguments(launch, rewritten=False)
         yield from () if intent.parallelism else _unseen_ray(launch)
-    elif engine in SIZED:
-        yield from parallel_sizes(launch)
     elif launch.command.kind == "distributed":
         yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
@@ -172,8 +170,6 @@ def _alone(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldEr
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check one template of a group of several pods."""
-    if launch.command.engine in SIZED and launch.command.engine not in CHECKED:
-        yield from parallel_sizes(launch)
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
         yield from _left_alone(launch, plan, intent)
         return

@@ -45,11 +45,7 @@ def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
     if found is None:
         return
     where = argument_path(launch, found.at)
-    if found.config is None:
-        message = 'must be a JSON object, for example {"kv_connector": "NixlConnector", ...}'
-        yield FieldError(where, launch.command.argv[found.at], message, "FI314")
-        return
-    yield from _role(where, found, intent)
+    yield from _role(where, found, intent.component_type)
     yield from _by_version(where, found, launch.image.version, engines)
     for message in _limits(found, launch, inputs):
         yield FieldError(where, None, message, "FI508")
@@ -96,26 +92,19 @@ def _none(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
-def _role(where: str, found: Transfer, intent: Intent) -> Iterator[FieldError]:
-    config, kind = found.config or {}, intent.component_type
-    role, connector = config.get("kv_role"), config.get("kv_connector")
-    if connector is None:
-        return
-    if not isinstance(connector, str) or role not in ROLES:
-        message = f"must have a kv_role with kv_connector: one of {', '.join(ROLES)}"
-        yield FieldError(where, role, message, "FI314")
-    elif role not in _ALLOWED[kind]:
+def _role(where: str, found: Transfer, kind: str) -> Iterator[FieldError]:
+    role = found.config.get("kv_role")
+    if found.connectors and role in ROLES and role not in _ALLOWED[kind]:
         message = f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
         yield FieldError(where, role, message, "FI315")
 
 
 def _by_version(where: str, found: Transfer, version: Version, engines: Engines) -> Iterator[FieldError]:
     """Check connectors and fields against the version of vLLM. An author's own connector module is not."""
-    config = found.config or {}
     if not version:
         return
     named = f"vLLM {shown(version)}"
-    for connector in found.connectors if "kv_connector_module_path" not in config else ():
+    for connector in found.connectors if "kv_connector_module_path" not in found.config else ():
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
             yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
@@ -140,7 +129,7 @@ def _limits(found: Transfer, launch: Launch, inputs: Input) -> Iterator[str]:
         yield f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
     if "P2pNcclConnector" in connectors and pipeline > 1:
         yield f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1"
-    extra, served = (found.config or {}).get("kv_connector_extra_config"), str(_own_port(launch, inputs))
+    extra, served = found.config.get("kv_connector_extra_config"), str(_own_port(launch, inputs))
     port = extra.get("http_port") if isinstance(extra, dict) else None
     if "P2pNcclConnector" in connectors and str(port) != served:  # its proxy calls the engine there
         yield f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM, fused_short
+from intent.command_line.dialects import LMDEPLOY, SGLANG, TENSORRT, VLLM
 from intent.command_line.flags import (
     BACKEND,
     DATA,
@@ -91,15 +91,6 @@ def test_an_argument_after_a_switch_is_the_model() -> None:
 )
 def test_an_argument_after_an_unknown_flag_may_be_the_model(words: list[str], *, may_be: bool) -> None:
     assert may_be_model(read_flags(words, 0, VLLM), words) is may_be
-
-
-@pytest.mark.parametrize(
-    ("word", "short"), [("-tp8", "-tp"), ("-pp16", "-pp"), ("-n2", ""), ("-tp", ""), ("--tp8", "")]
-)
-def test_a_short_flag_joined_with_its_value_is_recognised(word: str, short: str) -> None:
-    (flag,) = read_flags([word], 0, VLLM).given
-
-    assert fused_short(flag) == short
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,8 @@ _MISSPELT: Final = {
                 "-tensor-parallel-size 16": "--tensor-parallel-size",
                 "--Tensor-Parallel-Size 16": "--tensor-parallel-size",
                 "--tp 16": "--tensor-parallel-size",
+                "-tp8": "-tp",
+                "-asc16": "-asc",
                 "--no-enable-prefix-cachng": "--no-enable-prefix-caching",
                 "--kv-transfre-config.kv_role kv_both": "--kv-transfer-config.kv_role",
                 "--mem-fraction-static 0.9": "--gpu-memory-utilization",
@@ -283,31 +285,6 @@ _WORDS: Final = {
         "FI309 engine.args[1]",
         "must be one list item per word, --tensor-parallel-size and 16 apart: no shell splits it",
         args("org/M", "--tensor-parallel-size 16"),
-    ),
-    "a model and all flags in one item": Mistake(
-        "FI309 engine.args[0]",
-        "must be one list item per word, org/M and --tensor-parallel-size apart",
-        args("org/M --tensor-parallel-size 8 --pipeline-parallel-size 2"),
-    ),
-    "two flags with = in one item": Mistake(
-        "FI309 engine.args[1]",
-        "must be one list item per word, --tensor-parallel-size=8 and --port=8001 apart",
-        args("org/M", "--tensor-parallel-size=8 --port=8001"),
-    ),
-    "a short flag joined with its value": Mistake(
-        "FI310 engine.args[1]",
-        "must be two list items, -tp and the number",
-        args("org/M", "-tp8", "-pp", "2"),
-    ),
-    "a flag without its value": Mistake(
-        "FI305 engine.args[1]",
-        "must have a value: -tp takes the next list item",
-        args("org/M", "-tp", "-pp", "2"),
-    ),
-    "a size that is a word": Mistake(
-        "FI304 engine.args[2]",
-        "must be a whole number of at least 1: it is the value of -tp",
-        args("org/M", "-tp", "all"),
     ),
 }
 _NOT_STARTED: Final = {
