@@ -25,19 +25,10 @@ CALLS: Final = frozenset({"httpGet", "tcpSocket"})
 """Handlers that connect to a port."""
 SECURITY: Final = ("runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile")
 """Fields that Pod Security Standards require of every container, and only the author can set."""
-LISTENS: Final = "SGLANG_RUST_SERVER"
-"""SGLang's variable of the server that listens on every node."""
 SIDE_CHANNEL: Final = "VLLM_NIXL_SIDE_CHANNEL_HOST"
 """vLLM's variable of the address that NIXL advertises."""
 WATCHED: Final = frozenset(
-    {
-        "CUDA_VISIBLE_DEVICES",
-        "NVIDIA_VISIBLE_DEVICES",
-        LISTENS,
-        SIDE_CHANNEL,
-        "VLLM_TARGET_DEVICE",
-        "VLLM_USE_V1",
-    }
+    {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", SIDE_CHANNEL, "VLLM_TARGET_DEVICE"}
 )
 """Variables whose values are read."""
 ROUTING_PROXY: Final = "routing-proxy"
@@ -81,7 +72,6 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
         extended=Later(partial(_extended, resources)),
         memory_limit=bytes_of(mapping(resources.get("limits")).get("memory")),
-        read_only=security.get("readOnlyRootFilesystem") is True,
         index=index,
         model_mounts=_model_mounts(container.get("volumeMounts")),
     )

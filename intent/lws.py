@@ -62,10 +62,6 @@ class Pod:
     """What validators read of a pod template outside of the engine container."""
 
     host_network: bool = False
-    shared_processes: bool = False
-    """`shareProcessNamespace`, or `hostPID`."""
-    grace: int = 30
-    """`terminationGracePeriodSeconds`; 30 is the API's default."""
     containers: tuple[str, ...] = ()
     """The names of the containers, in order."""
     host_dns: bool = True
@@ -114,8 +110,6 @@ class Engine:
     """Extended resources that are not known to be accelerators."""
     memory_limit: int = 0
     """In bytes; 0 without one."""
-    read_only: bool = False
-    """`readOnlyRootFilesystem`."""
     index: int = 0
     model_mounts: tuple[str, ...] = ()
     """The paths at which it mounts the volume of the model, which its author may bring (`intent.model`)."""
@@ -203,7 +197,6 @@ class Intent(Annotations):
     replicas: int = 1
     restart_policy: str = ""
     """The restart policy of the group: LWS's action when one of its pods restarts."""
-    subgroup_size: int = 0
     kueue_path: str = ""
     """The field path of the Kueue queue: a label or an annotation."""
     revision: str = ""

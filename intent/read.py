@@ -30,7 +30,6 @@ from intent.shapes import (
     listed,
     mapping,
     metadata,
-    number,
     strings,
     text,
 )
@@ -105,7 +104,6 @@ def _intent(
         labels=_our_labels(lws),
         templates=templates,
         restart_policy=text(group.get("restartPolicy")),
-        subgroup_size=number(mapping(group.get("subGroupPolicy")).get("subGroupSize")),
         name=text(metadata(lws).get("name")),
         revision=read_revision(here),
         replicas=_replicas(spec),
@@ -173,11 +171,9 @@ def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
 
 
 def _pod(spec: Object, claims: tuple[str, ...]) -> Pod:
-    grace, containers = spec.get("terminationGracePeriodSeconds"), listed(spec.get("containers"))
+    containers = listed(spec.get("containers"))
     return Pod(
         host_network=spec.get("hostNetwork") is True,
-        shared_processes=spec.get("shareProcessNamespace") is True or spec.get("hostPID") is True,
-        grace=grace if type(grace) is int else 30,
         host_dns=spec.get("hostNetwork") is not True or text(spec.get("dnsPolicy")) in _OWN_DNS,
         fabric=on_fabric(spec),
         containers=tuple(text(mapping(one).get("name")) for one in containers),

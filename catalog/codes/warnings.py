@@ -135,11 +135,6 @@ ROWS: Final[dict[str, Code]] = {
         "name it in fusioninfer.io/launcher, or describe the image in the settings (docs/launchers.md)",
         "the image is not a stock one, or its tag does not contain a version: latest, or a digest alone",
     ),
-    "FI529": Warn(
-        "the launch may use the API port itself",
-        "choose another --port; 8000 is free",
-        "Ray and torch use ports on every pod, some of them random ones of a range",
-    ),
     "FI530": Warn(
         "the record was removed, and the expansion stays",
         "to revert it, replace the object with your own file: kubectl replace",
@@ -225,11 +220,6 @@ ROWS: Final[dict[str, Code]] = {
         "each pod requests more accelerators than most nodes have",
         "set spec.leaderWorkerTemplate.size to the number in the message, or lower the parallel sizes",
         "the size of the group was forgotten: absent, it means 1, and one pod gets all accelerators",
-    ),
-    "FI567": Warn(
-        "the routing sidecar calls the engine with TLS, and the engine serves without",
-        "add --ssl-certfile and --ssl-keyfile to the engine, or remove decoder from tls",
-        "tls=decoder is set for a decoder whose arguments name no certificate; each request would fail",
     ),
     "FI568": Warn(
         "an option of the routing sidecar has no effect",

@@ -23,7 +23,6 @@ from catalog.engines import (
     NNODES_DATA,
     NNODES_SPAN,
     NO_RAY,
-    SHARED_SIDE_CHANNEL,
     Version,
     has,
     ships,
@@ -98,10 +97,6 @@ EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
     NNODES_SPAN: lambda read: NNODES in read.flags and spans(read),
     NAMES_EXECUTOR: lambda read: "Unable to load Ray" not in read(*PARALLEL),
     LABELS_BOTH: lambda read: "Using kv_role='kv_both' with NixlConnector is deprecated" not in read(NIXL),
-    SHARED_SIDE_CHANNEL: lambda read: (
-        not read(NIXL)
-        or any(text in read(NIXL) for text in ("port + self.rank", "channel_port, self.tp_rank"))
-    ),
     NARROWER_DECODERS: lambda read: bool(read(NIXL)) and not WIDER_ONLY.search(read(NIXL)),
 }
 """What shows in the sources of a release that it has a trait."""

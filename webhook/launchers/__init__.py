@@ -9,11 +9,11 @@ A row has the function that writes the engine container, and what that requires 
 from operator import attrgetter
 from typing import Final
 
-from webhook.launchers.launcher import RAY_PORTS, TORCH_PORTS, Launcher
+from webhook.launchers.launcher import Launcher
 from webhook.launchers.ray_start import has_ray, ray_start
 from webhook.launchers.ray_symmetric import PORT as RAY_PORT
 from webhook.launchers.ray_symmetric import needs_env, ray_env, ray_symmetric
-from webhook.launchers.sglang import ANSWERS, ATTENTION_PORTS, sglang
+from webhook.launchers.sglang import ANSWERS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
 from webhook.launchers.vllm_native import has_native, native_env, takes, vllm_native
 
@@ -26,7 +26,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="Ray 2.54 or later",
         runs=attrgetter("facts.symmetric_run"),
         port=RAY_PORT,
-        others=RAY_PORTS,
         env=needs_env,
     ),
     "vllm-native": Launcher(
@@ -38,7 +37,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         takes=takes,
         spreads=True,
         port=29501,
-        others=(TORCH_PORTS,),
         splits=True,
         env=native_env,
     ),
@@ -50,7 +48,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="Ray",
         runs=has_ray,
         port=RAY_PORT,
-        others=RAY_PORTS,
         splits=True,
         resolves=False,
         env=ray_env,
@@ -62,7 +59,6 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="SGLang 0.4.3 or later",
         spreads=True,
         port=SGLANG_PORT,
-        others=(ATTENTION_PORTS,),
         answers=ANSWERS,
     ),
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from intent import Object
 from intent.launch import Launch, LaunchPlan
@@ -11,12 +10,6 @@ from webhook.launchers.container import Container
 POD_IP: Object = {"fieldRef": {"fieldPath": "status.podIP"}}
 HOST_IP: Object = {"name": "VLLM_HOST_IP", "valueFrom": POD_IP}
 """The address that vLLM advertises: of several it may choose one that other pods cannot reach."""
-
-
-TORCH_PORTS: Final = range(29500, 29551)
-"""Rendezvous of vLLM's ranks: `data_parallel_master_port` is 29500, `--master-port` 29501, or above."""
-RAY_PORTS: Final = (range(8265, 8266), range(10001, 20000), range(52365, 52366), TORCH_PORTS)
-"""Dashboard, client server and workers, agent (Ray "Configuring Ray", ports), and those of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +36,6 @@ class Launcher:
     """Ranks are spread evenly over the pods; otherwise the group's accelerators are one pool."""
     port: int = 0
     """Port on the leader where the pods of a group connect."""
-    others: tuple[range, ...] = ()
-    """Other ports that the launcher or the engine may use, some at random."""
     splits: bool = False
     """Leader and workers run different commands, unless all of them serve, so a shared template is split."""
     answers: frozenset[str] = frozenset()

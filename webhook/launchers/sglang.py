@@ -11,8 +11,6 @@ from webhook.launchers.container import Container, appended
 
 PORT: Final = 20000
 """Rendezvous of the ranks, on the leader."""
-ATTENTION_PORTS: Final = range(PORT + 1, PORT + 7)
-"""Used too with `--enable-dp-attention` (`sglang/srt/server_args.py`, `PortArgs`)."""
 
 ANSWERS: Final = frozenset({"/ping", "/health", "/health_generate"})
 """What the other nodes answer (`launch_dummy_health_check_server`, `sglang/srt/utils/common.py`)."""

@@ -23,12 +23,11 @@ from intent.launch import (
     LaunchPlan,
     argument_path,
     countable,
-    is_size,
     on_cpu,
     quoted,
     read_sizes,
     spelled,
-    value_of,
+    text_of,
 )
 from intent.ranks import local_ranks
 from webhook.launchers.launcher import Launcher
@@ -121,18 +120,11 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
 
 
 def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
-    flag = launch.command.flags.last(PORT)
-    port = (value_of(launch, flag) or "") if flag else ""
-    if not flag or not is_size(port):
-        return
-    user, where = "Ray" if launcher.uses_ray else "the launch", argument_path(launch, flag.value_at)
-    free = PRODUCTS[launch.command.engine].port
-    if int(port) == launcher.port:
+    flag, port = launch.command.flags.last(PORT), text_of(launch, PORT)
+    if flag and port == str(launcher.port):
+        user, free = "Ray" if launcher.uses_ray else "the launch", PRODUCTS[launch.command.engine].port
         message = f"must be another port: {user} uses {port} on the leader; {free} is free"
-        yield FieldError(where, port, message, "FI311")
-    elif any(int(port) in taken for taken in launcher.others):
-        message = f"{user} may use {port} too: choose another {spelled(launch, flag)}, for example {free}"
-        yield FieldError(where, None, message, "FI529")
+        yield FieldError(argument_path(launch, flag.value_at), port, message, "FI311")
 
 
 def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:

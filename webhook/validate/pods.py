@@ -1,12 +1,11 @@
 """The pods of a launch: restart policy, namespaces, memory and variables that break a multi-node engine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from intent.command_line.flags import PIPELINE
 from intent.errors import FieldError
-from intent.launch import SHARED_MEMORY, SHOWN, Launch, LaunchPlan, countable, has_memory, read_size
-from intent.lws import LWT, Intent, Pod
+from intent.launch import SHARED_MEMORY, SHOWN, Launch, LaunchPlan, countable, has_memory
+from intent.lws import LWT, Intent
 from webhook.launchers.launcher import Launcher
 from webhook.layout import Input
 
@@ -19,13 +18,12 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the group, then every pod template."""
     intent, plan = inputs.intent, inputs.plan
     yield from restart(intent)
-    yield from _subgroups(plan, intent)
     yield from _difference(plan)
     for launch in plan.launches:
         yield from names(launch)
         yield from _shared_memory(launch, inputs)
         if launcher.uses_ray:
-            yield from _ray(launch)
+            yield from _network(launch)
             yield from _devices(launch)
 
 
@@ -44,18 +42,6 @@ def names(launch: Launch) -> Iterator[FieldError]:
     if not launch.template.pod.value.host_dns:
         message = "hostNetwork without it cannot resolve the leader's name: set ClusterFirstWithHostNet"
         yield FieldError(f"{launch.template.path}.spec.dnsPolicy", None, message, "FI510")
-
-
-def _subgroups(plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
-    """Compare the subgroup size with the number of pods of a pipeline stage."""
-    stages = read_size(plan.leader, PIPELINE) or 1
-    pods, rest = divmod(intent.size, stages)
-    if intent.subgroup_size > 0 and not rest and intent.subgroup_size % pods and pods % intent.subgroup_size:
-        message = (
-            f"subGroupSize is {intent.subgroup_size}, but a pipeline stage has {pods} pods: "
-            "use a multiple or a divisor of that"
-        )
-        yield FieldError(f"{LWT}.subGroupPolicy.subGroupSize", None, message, "FI510")
 
 
 def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
@@ -77,34 +63,11 @@ def _shared_memory(launch: Launch, inputs: Input) -> Iterator[FieldError]:
         yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
 
 
-_OF_RAY: Final[tuple[tuple[str, Callable[[Pod], bool], str], ...]] = (
-    (
-        "hostNetwork",
-        lambda pod: pod.host_network,
-        "two pods of a group on one node would share Ray's ports: remove hostNetwork",
-    ),
-    (
-        "shareProcessNamespace",
-        lambda pod: pod.shared_processes,
-        "Ray does not start beside another Ray process: do not share the process namespace",
-    ),
-    (
-        "terminationGracePeriodSeconds",
-        lambda pod: pod.grace < 30,
-        "Ray takes about 25 seconds to stop: set 30 or more",
-    ),
-)
-"""The fields of a pod that do not suit Ray, when, and why."""
-
-
-def _ray(launch: Launch) -> Iterator[FieldError]:
-    """Check Ray's needs of a pod, and a writable /tmp."""
-    for field, is_wrong, message in _OF_RAY:
-        if is_wrong(launch.template.pod.value):
-            yield FieldError(f"{launch.template.path}.spec.{field}", None, message, "FI510")
-    if launch.engine.read_only and not any(path.startswith("/tmp") for path in launch.engine.mounts):  # noqa: S108 - a path in the container
-        where = f"{launch.template.engine_path}.securityContext.readOnlyRootFilesystem"
-        yield FieldError(where, None, "Ray writes to /tmp: mount an emptyDir there", "FI510")
+def _network(launch: Launch) -> Iterator[FieldError]:
+    """Report Ray on the network of the node, where two pods of a group may meet."""
+    if launch.template.pod.value.host_network:
+        message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
+        yield FieldError(f"{launch.template.path}.spec.hostNetwork", None, message, "FI510")
 
 
 def _devices(launch: Launch) -> Iterator[FieldError]:

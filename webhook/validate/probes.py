@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from intent.container import LISTENS
 from intent.errors import FieldError
 from intent.gang import ENCODER
 from intent.launch import Launch, read_launches
@@ -38,10 +37,6 @@ def _unready(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError
     """FI571: routes send requests to pods that are Ready, as one without a probe is while it loads."""
     intent, serving = inputs.intent, inputs.layout.serving
     servers = launches if serving.everywhere else launches[:1]
-    for launch in launches if intent.size > 1 else ():
-        if launch.command.engine == "sglang" and _on(launch, LISTENS):
-            message = f"{LISTENS} opens a port on all nodes, and the leader alone serves: remove it"
-            yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI505")
     is_routed = intent.routing.wanted and intent.component_type != ENCODER
     for launch in servers if is_routed else ():
         name = launch.command.engine or launch.command.within
@@ -53,10 +48,6 @@ def _unready(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError
             )
             yield FieldError(f"{launch.template.engine_path}.readinessProbe", None, message, "FI571")
             return
-
-
-def _on(launch: Launch, variable: str) -> bool:
-    return dict(launch.engine.values).get(variable, "").lower() in {"1", "true", "yes", "y", "on"}
 
 
 _ASKED: Final = ("vllm", "sglang")

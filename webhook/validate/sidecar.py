@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from intent.annotations import DISAGGREGATION, SIDECAR, STRATEGY, path
 from intent.errors import FieldError, nearest, suggested
-from intent.launch import has_tls
 from intent.sidecar import NO_OPTIONS
 from webhook.layout import Input
 from webhook.move import sidecar_of
@@ -28,7 +27,7 @@ def sidecar(inputs: Input) -> Iterator[FieldError]:
 
 
 def _options(inputs: Input) -> Iterator[FieldError]:
-    """FI567, FI568, FI840: the sidecar knows its options, and they suit the engine."""
+    """FI568, FI840: there is a sidecar, and it knows its options."""
     intent, where = inputs.intent, path(SIDECAR)
     row, options = sidecar_of(intent, inputs.settings), intent.sidecar_options
     if options == NO_OPTIONS:
@@ -41,7 +40,3 @@ def _options(inputs: Input) -> Iterator[FieldError]:
         hint = suggested(nearest(options.connector, row.connectors))
         message = f"this sidecar has no connector {options.connector}; use one of {', '.join(row.connectors)}"
         yield FieldError(where, options.connector, message + hint, "FI840", part="connector")
-    leader = inputs.plan.launches[0] if inputs.plan.launches else None
-    if "decoder" in options.tls and leader and not has_tls(leader):
-        message = "the decoder serves without TLS, as far as its arguments show; add --ssl-certfile"
-        yield FieldError(where, None, message, "FI567", part="tls")

@@ -5,8 +5,6 @@ from typing import Final
 
 from catalog.engines import (
     LABELS_BOTH,
-    LATEST,
-    SHARED_SIDE_CHANNEL,
     Engines,
     Version,
     has,
@@ -19,7 +17,7 @@ from intent.container import SIDE_CHANNEL
 from intent.errors import FieldError
 from intent.gang import ENCODER
 from intent.launch import Launch, argument_path, read_size, text_of
-from intent.lws import Intent, Moved
+from intent.lws import Intent
 from intent.ranks import balance
 from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
 from webhook.layout import Input
@@ -116,27 +114,11 @@ def _by_version(where: str, found: Transfer, version: Version, engines: Engines)
 
 def _limits(found: Transfer, launch: Launch, inputs: Input) -> Iterator[str]:
     """Yield what the connectors cannot do with these sizes, pods and ports."""
-    intent, engines, connectors = inputs.intent, inputs.settings.engines, found.connectors
-    kind, pipeline = intent.component_type, read_size(launch, PIPELINE) or 1
+    kind, connectors = inputs.intent.component_type, found.connectors
+    pipeline = read_size(launch, PIPELINE) or 1
     if _ADVICE in connectors and kind == "decoder" and pipeline > 1:
         yield f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1"
-    is_shared = has(engines, "vllm", SHARED_SIDE_CHANNEL, launch.image.version or LATEST)
-    if _ADVICE in connectors and intent.size > 1 and is_shared:
-        yield f"use vLLM 0.11.1 or later for {_ADVICE} over several pods: before, all ranks share one address"
     # without an address each server of a pod opens a bootstrap server on the same port
     has_several = kind == "prefiller" and balance(launch) == "multi-port"
     if "MooncakeConnector" in connectors and has_several and _BOOTSTRAP not in str(found.config):
         yield f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
-    if "P2pNcclConnector" in connectors and pipeline > 1:
-        yield f"P2pNcclConnector does not support pipeline parallelism: use {_ADVICE}, or size 1"
-    extra, served = found.config.get("kv_connector_extra_config"), str(_own_port(launch, inputs))
-    port = extra.get("http_port") if isinstance(extra, dict) else None
-    if "P2pNcclConnector" in connectors and str(port) != served:  # its proxy calls the engine there
-        yield f"P2pNcclConnector needs http_port {served[:9]}, the port of the API"
-
-
-def _own_port(launch: Launch, inputs: Input) -> int:
-    """Return the port of the engine itself, behind its sidecar if it has one."""
-    move = inputs.layout.move
-    is_moved = isinstance(move, Moved) and launch.template == inputs.intent.templates[0]
-    return move.to if isinstance(move, Moved) and is_moved else inputs.layout.served.port

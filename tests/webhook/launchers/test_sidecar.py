@@ -526,7 +526,6 @@ def test_an_engine_with_tls_gets_a_sidecar_that_calls_it_with_tls() -> None:
         ({"sidecar": "connector=nixlv1"}, "FI840", "did you mean nixlv2?"),
         ({"sidecar": "connector=offloading", "picker": "llm-d-0.9"}, "FI840", "mooncake"),
         ({"sidecar": "connector=shared-storage", "picker": "llm-d-0.4"}, "FI840", "lmcache"),
-        ({"sidecar": "tls=decoder"}, "FI567", "--ssl-certfile"),
         ({"sidecar": "connector=sglang", "component_type": "prefiller"}, "FI568", "only a decoder"),
         ({"sidecar": "connector=sglang", "skip": "sidecar"}, "FI568", "only a decoder"),
     ],

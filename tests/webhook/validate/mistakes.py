@@ -503,16 +503,6 @@ _CONTAINERS: Final = {
             readinessProbe={"httpGet": {"path": "/v1/models", "port": 8000}},
         ),
     ),
-    "a server on every node of SGLang": Mistake(
-        "FI505 engine.env",
-        "SGLANG_RUST_SERVER opens a port on all nodes",
-        engine(
-            image="lmsysorg/sglang:v0.5.23",
-            command=SGLANG,
-            args=["--model-path", "org/M", "--tp", "16"],
-            env=[{"name": "SGLANG_RUST_SERVER", "value": "1"}],
-        ),
-    ),
     "Mooncake in several servers of a prefiller": Mistake(
         "FI508 engine.args[5]",
         "set bootstrap_server_address",
@@ -738,9 +728,6 @@ _ARGUMENTS: Final = {
         "FI541 engine.args[2]",
         "-dp 16 starts all ranks on the leader; add --data-parallel-backend ray",
         args("org/M", "-dp", "16", launcher="ray-symmetric"),
-    ),
-    "TLS to an engine without": Mistake(
-        "FI567 note:sidecar", "add --ssl-certfile", annotated(decoder(), sidecar="tls=decoder")
     ),
     "options of a sidecar that there is not": Mistake(
         "FI568 note:sidecar", "only a decoder with", annotated(lws(), sidecar="connector=nixlv2")
