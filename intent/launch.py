@@ -215,8 +215,9 @@ def read_sizes(launch: Launch) -> Sizes | None:
     (`Product.shares_ranks`), and SGLang's with `--enable-dp-attention`, which runs them inside the
     tensor-parallel group (`sglang/srt/server_args.py`, `compute_world_size`).
     """
-    if next(size_changes(launch), None):
-        return None
+    for flag in launch.command.flags.given:
+        if flag.name in CHANGES_SIZES and not is_added(launch, flag.at):
+            return None
     sizes = [read_size(launch, name) for name in SIZES]
     known = [size for size in sizes if size is not None]
     if len(known) < len(SIZES):
@@ -230,13 +231,6 @@ def shares_ranks(launch: Launch) -> bool:
     if "sglang" in engines:
         return launch.command.flags.last(SHARED_DATA) is not None
     return any(engine and PRODUCTS[engine].shares_ranks for engine in engines)
-
-
-def size_changes(launch: Launch) -> Iterator[Flag]:
-    """Yield the flags of the author that may change the sizes; validators check those of a block."""
-    for flag in launch.command.flags.given:
-        if flag.name in CHANGES_SIZES and not is_added(launch, flag.at):
-            yield flag
 
 
 def model_of(launch: Launch) -> str | None:

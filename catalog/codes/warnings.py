@@ -55,11 +55,6 @@ ROWS: Final[dict[str, Code]] = {
         "change the field in the message",
         "the template was written for one pod that runs alone",
     ),
-    "FI511": Warn(
-        "not all flags can be checked",
-        "check the parallel sizes yourself",
-        "a size is in a file or in a variable of the cluster, or another flag changes its meaning",
-    ),
     "FI512": Warn(
         "a number in the command differs from the size of the group",
         "make it equal to spec.leaderWorkerTemplate.size",
@@ -192,19 +187,9 @@ ROWS: Final[dict[str, Code]] = {
         "a typing error, or a flag of another release or engine, of an image whose flags are not known",
     ),
     "FI544": Warn(
-        "the author's own mount or variable is used for the model",
-        "remove it, to have the one that fusioninfer.io/model describes",
-        "the template comes from before the annotation",
-    ),
-    "FI560": Warn(
-        "the author's own mount is used for a LoRA adapter",
-        "remove it, to have the files that fusioninfer.io/lora names",
-        "the template comes from before the annotation, or has a volume of its own for the adapter",
-    ),
-    "FI545": Warn(
-        "a model in an image needs a feature of the cluster",
-        "turn on the feature gate ImageVolume of API server and kubelet, or upgrade to Kubernetes 1.35",
-        "image volumes are off by default before Kubernetes 1.35",
+        "the author's own mount or variable is used for the model or an adapter",
+        "remove it, to have the one that fusioninfer.io/model or fusioninfer.io/lora describes",
+        "the template comes from before the annotation, or has a volume of its own for it",
     ),
     "FI546": Warn(
         "the engine is not told its model, or the name under which it serves it",

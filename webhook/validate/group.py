@@ -7,7 +7,6 @@ from catalog.engines import PRODUCTS
 from intent.accelerators import DEVICE_CLASS, GPUS
 from intent.annotations import LAUNCHER
 from intent.command_line.flags import (
-    ASYNC_SCHEDULING,
     DATA,
     DATA_BACKEND,
     LOCAL_DATA,
@@ -26,7 +25,6 @@ from intent.launch import (
     on_cpu,
     quoted,
     read_sizes,
-    spelled,
     text_of,
 )
 from intent.ranks import local_ranks
@@ -47,7 +45,6 @@ def group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield from _image(one, plan, launcher)
         yield from accelerators(one, size)
         yield from _port(one, launcher)
-        yield from _async_scheduling(one, launcher)
     if launcher.uses_ray:
         yield from _data_ranks(plan.leader)
     yield from sizes(plan, launcher, inputs.intent, inputs.settings.engines)
@@ -125,11 +122,3 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
         user, free = "Ray" if launcher.uses_ray else "the launch", PRODUCTS[launch.command.engine].port
         message = f"must be another port: {user} uses {port} on the leader; {free} is free"
         yield FieldError(argument_path(launch, flag.value_at), port, message, "FI311")
-
-
-def _async_scheduling(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
-    flag = launch.command.flags.last(ASYNC_SCHEDULING)
-    if flag and launcher.uses_ray:
-        word = spelled(launch, flag)
-        message = f"vLLM 0.11 refuses {word} with Ray, later releases may accept it; remove it if vLLM exits"
-        yield FieldError(argument_path(launch, flag.at), None, message, "FI511")

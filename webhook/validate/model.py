@@ -12,8 +12,7 @@ from intent.model import DOWNLOADED, INITIALIZER, KEPT_ELSEWHERE, MODELS, NEED_N
 from webhook.layout import Input
 
 FIRST_WITH_IMAGES: Final = (1, 31)
-IMAGES_BY_DEFAULT: Final = (1, 35)
-"""KEP-4639: the first releases with image volumes, and with the feature gate on by default."""
+"""KEP-4639: the first release with image volumes; they are on by default from 1.35."""
 _VERSION: Final = re.compile(r"v?([0-9]+)\.([0-9]+)")
 _VARIABLES: Final = ("HF_HOME", "HF_HUB_CACHE", "HF_TOKEN")
 
@@ -40,7 +39,7 @@ def lora(inputs: Input) -> Iterator[FieldError]:
     for template in intent.templates if "lora" in inputs.concerns else ():
         for one in adapters:
             if template.engine and one.mount in template.engine.mounts:
-                yield _own_mount(template, one.mount, one.uri, "FI560")
+                yield _own_mount(template, one.mount, one.uri)
 
 
 def _without_effect(intent: Intent) -> Iterator[FieldError]:
@@ -65,16 +64,11 @@ def _without_effect(intent: Intent) -> Iterator[FieldError]:
 
 
 def _image_volumes(version: str, key: str) -> Iterator[FieldError]:
-    """Report a cluster that mounts no images, or perhaps none; `key` is the annotation that has one."""
+    """Report a cluster that mounts no images; `key` is the annotation that has one."""
     found = _VERSION.match(version)
-    known = (int(found[1]), int(found[2])) if found else None
-    if known and known < FIRST_WITH_IMAGES:
+    if found and (int(found[1]), int(found[2])) < FIRST_WITH_IMAGES:
         message = f"must not be oci://: Kubernetes {version[:SHOWN]} mounts no images; use pvc:// or s3://"
         yield FieldError(path(key), None, message, "FI323")
-    elif known is None or known < IMAGES_BY_DEFAULT:
-        cluster = f"Kubernetes {version[:SHOWN]}" if known else "a cluster before Kubernetes 1.35"
-        message = f"{cluster} mounts images only with the feature gate ImageVolume: turn it on, or use pvc://"
-        yield FieldError(path(key), None, message, "FI545")
 
 
 def _own_download(template: Template, model: Model) -> Iterator[FieldError]:
@@ -89,13 +83,13 @@ def _own_download(template: Template, model: Model) -> Iterator[FieldError]:
 def _own_parts(template: Template, engine: Engine, model: Model) -> Iterator[FieldError]:
     """Report a mount and variables of the author, which are used in place of those of the model."""
     if model.mounted_by_author(engine.mounts, engine.model_mounts):
-        yield _own_mount(template, model.mount, model.uri, "FI544")
+        yield _own_mount(template, model.mount, model.uri)
     wanted = _VARIABLES if model.secret else _VARIABLES[:2]
     if own := [name for name in wanted if model.is_cached and name in engine.env]:
         message = f"{', '.join(own)} is your own, which is used: {MODEL} may have no effect on it"
         yield FieldError(f"{template.engine_path}.env", None, message, "FI544")
 
 
-def _own_mount(template: Template, mount: str, uri: Uri, code: str) -> FieldError:
+def _own_mount(template: Template, mount: str, uri: Uri) -> FieldError:
     message = f"{mount} is a mount of your own, which is used: {uri.text[:SHOWN]} is not mounted"
-    return FieldError(f"{template.engine_path}.volumeMounts", None, message, code)
+    return FieldError(f"{template.engine_path}.volumeMounts", None, message, "FI544")

@@ -10,7 +10,6 @@ from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, MODEL, SHARED_D
 from intent.errors import FieldError
 from intent.launch import (
     NONE,
-    SHOWN,
     Choice,
     Launch,
     LaunchPlan,
@@ -25,10 +24,7 @@ from intent.launch import (
     read_size,
     read_sizes,
     shares_ranks,
-    size_changes,
-    spelled,
     text_of,
-    value_of,
 )
 from intent.lws import LWT, Intent
 from intent.parallelism import Parallelism
@@ -39,7 +35,6 @@ CHECKED: Final = ("vllm", "sglang")
 """Engines whose flags are known."""
 SIZED: Final = tuple(PRODUCTS)
 """Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
-_UNCHECKED: Final = "check yourself that the sizes fit, admission does not"
 _RAY_ADDRESS: Final = "RAY_ADDRESS"
 """The variable by which an engine joins a Ray cluster that runs already."""
 
@@ -87,7 +82,6 @@ def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines
     """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
     leader, size, needed = plan.leader, intent.size, read_sizes(plan.leader)
     yield from _model(leader, engines)
-    yield from _unchecked(leader)
     if _hidden_size(leader):
         return
     ranks = [*_shared_data(leader), *(_local_data(intent.parallelism, size) or _missing_ranks(plan, size))]
@@ -111,7 +105,6 @@ def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     command = plan.leader.command
     if command.within not in SIZED and command.engine not in SIZED[len(CHECKED) :]:
         return
-    yield from _unchecked(plan.leader)
     if _sizes_given(plan.leader) and (needed := read_sizes(plan.leader)):
         yield from _in_all(plan, needed, size)
 
@@ -280,22 +273,6 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
         return f"; use tensor={leader}" + (f",pipeline={size}" if size > 1 else "")
     pipeline = f" --pipeline-parallel-size {size}" if size > 1 else ""
     return f"; use --tensor-parallel-size {leader}{pipeline}"
-
-
-def _unchecked(launch: Launch) -> Iterator[FieldError]:
-    """Report flags and resources that prevent the sizes from being checked."""
-    for flag in size_changes(launch):
-        message = f"{spelled(launch, flag)} may change the parallel sizes: {_UNCHECKED}"
-        yield FieldError(argument_path(launch, flag.at), None, message, "FI511")
-    for name in SIZES:
-        size = launch.command.flags.last(name)
-        if size and size.value and value_of(launch, size) is None:
-            message = f"{quoted(launch, size)} is only known in the cluster: {_UNCHECKED}"
-            yield FieldError(argument_path(launch, size.value_at), None, message, "FI511")
-    asked = launch.engine.accelerators
-    if asked.count and countable(launch.engine) is None:
-        message = f"{asked.resource[:SHOWN]} is a part of an accelerator: {_UNCHECKED}"
-        yield FieldError(f"{launch.template.engine_path}.resources.limits", None, message, "FI511")
 
 
 # --- tensor parallelism against the model ------------------------------------------------------------

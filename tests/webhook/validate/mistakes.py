@@ -942,13 +942,8 @@ _LORA: Final = {
         "--lora-modules without sql=org/sql contradicts fusioninfer.io/lora: remove one of the two",
         args("org/M", "--lora-modules", "law=/law", size=1, lora="sql=hf://org/sql"),
     ),
-    "an adapter with the name of the model": Mistake(
-        "FI125 note:lora",
-        "chat is the name of the model too: give the adapter another name",
-        args("org/M", "--served-model-name", "chat", size=1, lora="chat=hf://org/sql"),
-    ),
     "a mount where an adapter would be": Mistake(
-        "FI560 engine.volumeMounts",
+        "FI544 engine.volumeMounts",
         "/mnt/lora/sql is a mount of your own, which is used: pvc://claim is not mounted",
         args(
             "org/M",
@@ -956,6 +951,11 @@ _LORA: Final = {
             lora="sql=pvc://claim",
             replaced={"volumeMounts": [{"name": "data", "mountPath": "/mnt/lora/sql"}]},
         ),
+    ),
+    "an adapter with the name of the model": Mistake(
+        "FI125 note:lora",
+        "chat is the name of the model too: give the adapter another name",
+        args("org/M", "--served-model-name", "chat", size=1, lora="chat=hf://org/sql"),
     ),
 }
 
