@@ -19,14 +19,10 @@ from intent.annotations import (
 from intent.errors import FieldError
 from intent.lws import LWT
 from webhook.layout import Input
-from webhook.validate.containers import containers
+from webhook.validate.containers import containers, model
 from webhook.validate.gang import gang
-from webhook.validate.labels import labels
 from webhook.validate.launch import launch
-from webhook.validate.model import lora, model
-from webhook.validate.probes import probes
-from webhook.validate.routing import routing
-from webhook.validate.sidecar import sidecar
+from webhook.validate.serving import probes, routing, sidecar
 
 Validator = Callable[[Input], Iterator[FieldError]]
 
@@ -37,7 +33,7 @@ def blocks(inputs: Input) -> Iterator[FieldError]:
 
 
 VALIDATORS: Final[tuple[Validator, ...]] = (
-    *(labels, gang, containers, blocks, launch, model, lora),
+    *(gang, containers, blocks, launch, model),
     *(probes, routing, sidecar),
 )
 

@@ -31,10 +31,9 @@ from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
 from webhook.validate.arguments import arguments, installs, not_parsed
-from webhook.validate.group import accelerators, group
-from webhook.validate.pods import names, pods, restart
+from webhook.validate.pods import accelerators, joined, pods
 from webhook.validate.ranks import ranks
-from webhook.validate.sizes import CHECKED, fits_group, fits_pod
+from webhook.validate.sizes import CHECKED, fits_group, fits_pod, sizes
 from webhook.validate.transfer import transfer
 
 _SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
@@ -76,8 +75,8 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     yield from _mixed(plan)
     yield from _chosen(plan)
     if plan.rewritten:
-        yield from group(inputs, launcher)
         yield from pods(inputs, launcher)
+        yield from sizes(plan, launcher, intent, inputs.settings.engines)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
 
@@ -120,9 +119,7 @@ def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
         yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
     if intent.size > 1:
-        yield from names(launch)
-        if launch.template is intent.templates[-1]:
-            yield from restart(intent)
+        yield from joined(launch, intent)
 
 
 def _lacks(launch: Launch) -> Iterator[str]:

@@ -1,82 +1,171 @@
-"""The pods of a launch: restart policy, namespaces, memory and variables that break a multi-node engine."""
+"""The pods of a launch: image, accelerators, port, and settings with which several pods run no engine."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from intent.errors import FieldError
-from intent.launch import SHARED_MEMORY, SHOWN, Launch, LaunchPlan, countable, has_memory
+from catalog.engines import PRODUCTS
+from intent.accelerators import DEVICE_CLASS, GPUS
+from intent.annotations import LAUNCHER
+from intent.command_line.flags import DATA, DATA_BACKEND, LOCAL_DATA, PIPELINE, PORT
+from intent.errors import FieldError, nearest, suggested
+from intent.launch import (
+    AUTO,
+    NONE,
+    SHARED_MEMORY,
+    SHOWN,
+    Launch,
+    LaunchPlan,
+    argument_path,
+    countable,
+    has_memory,
+    on_cpu,
+    quoted,
+    read_sizes,
+    text_of,
+)
 from intent.lws import LWT, Intent
+from intent.ranks import local_ranks
 from webhook.launchers.launcher import Launcher
+from webhook.launchers.plan import ASSUMED, choose, lacks, runs
 from webhook.layout import Input
 
+_CLAIM_IT: Final = "it is a claim, for which Volcano finds no node: name a ResourceClaimTemplate"
+_ALIKE: Final = 0.82
+"""The least similarity at which a resource is taken for a known accelerator."""
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 _NOT_DEVICES: Final = frozenset({"", "all", "none", "void"})
 _RECREATES: Final = ("", "RecreateGroupOnPodRestart", "RecreateGroupAfterStart")
 
 
 def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
-    """Check the group, then every pod template."""
+    """Check the pods of a launch that is written: of each template, then leader and workers together."""
     intent, plan = inputs.intent, inputs.plan
-    yield from restart(intent)
-    yield from _difference(plan)
     for launch in plan.launches:
-        yield from names(launch)
-        yield from _shared_memory(launch, inputs)
+        if launch.image.engine and not runs(launch, launcher):
+            yield from _image(launch, plan, launcher)
+        yield from accelerators(launch, intent.size)
+        yield from joined(launch, intent)
+        if launch.command.flags.last(PORT):
+            yield from _port(launch, launcher)
+        if "shm" not in inputs.concerns and not has_memory(launch):
+            small = f"{SHARED_MEMORY} has 64 MiB, too little for NCCL and Ray"
+            message = f"{small}: mount memory there, or do not skip shm"
+            yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
         if launcher.uses_ray:
-            yield from _network(launch)
-            yield from _devices(launch)
+            yield from _on_ray(launch)
+    if launcher.uses_ray and plan.leader.command.flags.last(DATA):
+        yield from _data_ranks(plan.leader)
+    if plan.leader is not plan.worker:
+        yield from _different(plan)
 
 
-def restart(intent: Intent) -> Iterator[FieldError]:
-    """Report a restart policy with which a pod restarts alone."""
-    if intent.restart_policy not in _RECREATES:
+def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
+    """Report an image that is not known to run the launcher, and name a launcher that it runs."""
+    if plan.choice.code == ASSUMED or (plan.older and runs(launch, launcher) is None):
+        return
+    other = choose((launch,), AUTO, AUTO)
+    is_better = other.starts and other.code != ASSUMED and other.launcher != plan.launcher
+    advice = f"set {LAUNCHER}: {other.launcher}" if is_better else "use an image that has it"
+    message = f"{lacks(launch, plan.launcher)}; {advice}"
+    yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
+
+
+def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
+    """Report an engine without accelerators, unless it names the CPU; it may run on an unknown device.
+
+    Nothing waits for a launch that its author wrote, and for one pod (`size` is 1): a warning is enough.
+    """
+    asked, where = launch.engine.accelerators, f"{launch.template.engine_path}.resources.limits"
+    if asked.count or asked.claimed or local_ranks(launch) == 0:
+        return
+    extended, is_stock = launch.engine.extended.value, bool(launch.image.engine)
+    if on_cpu(launch) and not extended:
+        return
+    is_lacking = launch.template.pod.value.accelerated or (is_stock and not extended)
+    if size > 1 and not on_cpu(launch) and is_lacking:
+        message = (
+            f"must request an accelerator, for example nvidia.com/gpu, since the engine spans {size} pods; "
+            f"or set {LAUNCHER}: {NONE}"
+        )
+        yield FieldError(where, None, message, "FI303")
+    elif extended:
+        near = suggested(nearest(extended[0], GPUS, _ALIKE))
+        is_claim = extended[0].startswith(DEVICE_CLASS)
+        advice = _CLAIM_IT if is_claim else f"check the parallel sizes yourself{near}"
+        message = f"{extended[0][:SHOWN]} is not a known accelerator: {advice}"
+        yield FieldError(where, None, message, "FI537")
+    elif size > 1 or is_stock:
+        named = "add --device cpu" if launch.image.engine == "sglang" else "set VLLM_TARGET_DEVICE=cpu"
+        message = f"requests no accelerator: request one, or {named} if it runs on CPU"
+        yield FieldError(where, None, message, "FI538")
+
+
+def joined(launch: Launch, intent: Intent) -> Iterator[FieldError]:
+    """Report pods that restart alone, and those that cannot resolve the leader's name.
+
+    With hostNetwork a pod asks the node's resolver, unless its policy says otherwise.
+    """
+    if intent.restart_policy not in _RECREATES and launch.template is intent.templates[-1]:
         message = (
             f"{intent.restart_policy[:SHOWN]} restarts a pod alone, which cannot rejoin the engine: "
             "use RecreateGroupOnPodRestart"
         )
         yield FieldError(f"{LWT}.restartPolicy", None, message, "FI510")
-
-
-def names(launch: Launch) -> Iterator[FieldError]:
-    """Report a pod that cannot resolve the leader's name: with hostNetwork it asks the node's resolver."""
     if not launch.template.pod.value.host_dns:
         message = "hostNetwork without it cannot resolve the leader's name: set ClusterFirstWithHostNet"
         yield FieldError(f"{launch.template.path}.spec.dnsPolicy", None, message, "FI510")
 
 
-def _difference(plan: LaunchPlan) -> Iterator[FieldError]:
-    leader, worker = plan.leader.engine, plan.worker.engine
-    if leader.image != worker.image:
-        message = "differs from the leader's image, but one engine runs over all pods: use one image"
-        yield FieldError(f"{plan.worker.template.engine_path}.image", None, message, "FI513")
-    if differ := sorted(set(leader.env) ^ set(worker.env)):
-        message = f"set in one of the two templates only: {', '.join(differ)}; set it in both"
-        yield FieldError(f"{plan.worker.template.engine_path}.env", None, message, "FI513")
+def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
+    """Report an API on the port on which the pods of the group find each other."""
+    flag, port = launch.command.flags.last(PORT), text_of(launch, PORT)
+    if flag and port == str(launcher.port):
+        user, free = "Ray" if launcher.uses_ray else "the launch", PRODUCTS[launch.command.engine].port
+        message = f"must be another port: {user} uses {port} on the leader; {free} is free"
+        yield FieldError(argument_path(launch, flag.value_at), port, message, "FI311")
 
 
-def _shared_memory(launch: Launch, inputs: Input) -> Iterator[FieldError]:
-    """Report a pod without memory at /dev/shm whose author skips the volume."""
-    if "shm" not in inputs.concerns and not has_memory(launch):
-        message = (
-            f"{SHARED_MEMORY} has 64 MiB, too little for NCCL and Ray: mount memory there, or do not skip shm"
-        )
-        yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
-
-
-def _network(launch: Launch) -> Iterator[FieldError]:
-    """Report Ray on the network of the node, where two pods of a group may meet."""
+def _on_ray(launch: Launch) -> Iterator[FieldError]:
+    """Report Ray on the node's network, where pods meet, and devices that are not those it counts."""
     if launch.template.pod.value.host_network:
         message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
         yield FieldError(f"{launch.template.path}.spec.hostNetwork", None, message, "FI510")
-
-
-def _devices(launch: Launch) -> Iterator[FieldError]:
-    """Compare the devices in the environment with the requested ones: Ray's head exits without an error."""
-    there = countable(launch.engine)
     for name, value in launch.engine.values:
-        named = 0 if value in _NOT_DEVICES else len(value.split(","))
+        there, named = countable(launch.engine), 0 if value in _NOT_DEVICES else len(value.split(","))
         if name in _DEVICES and there and named and named != there:
             message = (
                 f"{name} names {named}, the pod requests {there}: Ray exits without an error; remove {name}"
             )
             yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI510")
+
+
+def _data_ranks(launch: Launch) -> Iterator[FieldError]:
+    """Report data-parallel ranks that Ray does not spread over the pods.
+
+    With the default backend, `mp`, vLLM starts every rank as a process on the leader
+    (`vllm/engine/arg_utils.py`: the local size defaults to the whole), and Ray places the first accelerator
+    of each on that node (`vllm/v1/executor/ray_utils.py`, `initialize_ray_cluster`). With `ray` the local
+    size must fit the leader (`vllm/v1/engine/utils.py`, `create_dp_placement_groups`), and a rank its node.
+    """
+    flags, sizes, pod = launch.command.flags, read_sizes(launch), countable(launch.engine)
+    flag = flags.last(DATA)
+    if flag is None or sizes is None or sizes.data == 1 or not launch.command.is_vllm:
+        return
+    if flags.last(DATA_BACKEND) or (pod is not None and sizes.accelerators <= pod):
+        return
+    local = pod // (sizes.accelerators // sizes.data) if pod else 1
+    asked = "" if flags.last(LOCAL_DATA) else f" --{LOCAL_DATA} {local}"
+    advice = f"add --{DATA_BACKEND} ray{asked}" if local else f"raise --{PIPELINE} instead"
+    message = f"{quoted(launch, flag)} starts all ranks on the leader; {advice}"
+    yield FieldError(argument_path(launch, flag.value_at), None, message, "FI541")
+
+
+def _different(plan: LaunchPlan) -> Iterator[FieldError]:
+    """Report leader and workers of one engine with different images or variables."""
+    leader, worker, where = plan.leader.engine, plan.worker.engine, plan.worker.template.engine_path
+    if leader.image != worker.image:
+        message = "differs from the leader's image, but one engine runs over all pods: use one image"
+        yield FieldError(f"{where}.image", None, message, "FI513")
+    if differ := sorted(set(leader.env) ^ set(worker.env)):
+        message = f"set in one of the two templates only: {', '.join(differ)}; set it in both"
+        yield FieldError(f"{where}.env", None, message, "FI513")

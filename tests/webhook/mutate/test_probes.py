@@ -18,7 +18,7 @@ from webhook.mutate.launch import LAUNCH
 from webhook.mutate.probes import PROBES
 from webhook.mutate.split import SPLIT
 from webhook.mutate.startup import STARTUP
-from webhook.validate.probes import probes as validate
+from webhook.validate.serving import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
 READY: Final = Probe("readinessProbe", "httpGet", 8000)
