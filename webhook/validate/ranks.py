@@ -1,7 +1,7 @@
 """Data-parallel ranks of vLLM over pods: what the engine refuses, or waits for; and servers in each pod."""
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 from catalog.engines import Engines, known_model
 from intent.annotations import REFRESH
@@ -10,7 +10,9 @@ from intent.command_line.flags import (
     ADDRESS,
     CONFIG,
     HEADLESS,
+    HYBRID,
     LOCAL_DATA,
+    MULTI_PORT,
     NNODES,
     NODE_RANK,
     RANK,
@@ -32,7 +34,7 @@ from intent.launch import (
 )
 from intent.lws import Intent
 from intent.ranks import ASKED, Ranks, balance, is_headless, local_ranks, read_ranks
-from intent.served import HIGHEST, MOST_SERVED, Serving, bounded
+from intent.served import HIGHEST, MOST_SERVED, bounded
 from intent.service.routes import MOST_PORTS
 from webhook.launchers.vllm_native import gets_older
 from webhook.layout import Input
@@ -44,6 +46,7 @@ _INDEPENDENT: Final = (0, 14)
 
 def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """Check the ranks of each template, then how requests are balanced over them (FI329, FI549)."""
+    size, plan, engines = inputs.intent.size, inputs.plan, inputs.settings.engines
     shared = [found for one in launches for found in _shared(one, inputs.intent)]
     yield from shared
     launches = tuple(one for one in launches if "vllm" in (one.command.engine, one.command.within))
@@ -51,16 +54,14 @@ def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
         return
     leader, worker = launches[0], launches[-1]
     flag = next((asked for name in ASKED if (asked := leader.command.flags.last(name))), None)
-    found = read_ranks(leader, worker, inputs.intent.size)
+    found = read_ranks(leader, worker, size)
     if flag is not None:
-        case = _Case(leader, worker, found, inputs)
-        for modes, is_wrong, says in _REFUSED:
-            if balance(leader) in modes and is_wrong(case):
-                message = f"{spelled(leader, flag)} {says.format(case=case)}"
-                yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-    elif found and (inputs.plan.rewritten or leader.command.flags.last(NNODES)):
-        yield from _with_nnodes(leader, inputs.plan, found, inputs.settings.engines)
-    if found and inputs.intent.size > 1 and not shared:
+        for reason in _refused(leader, worker, found, inputs):
+            message = f"{spelled(leader, flag)} {reason}"
+            yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
+    elif found and (plan.rewritten or leader.command.flags.last(NNODES)):
+        yield from _with_nnodes(leader, plan, found, engines)
+    if found and size > 1 and not shared:
         yield from _incomplete(leader, worker)
 
 
@@ -76,9 +77,9 @@ _RANKS: Final = {
 def _shared(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Report a number in a template of several pods: it gives all of them the same rank; the others hang."""
     pods = intent.size if len(intent.templates) == 1 else 1 if launch.leads else intent.size - 1
-    for name, (code, remedy) in _RANKS.items() if pods > 1 else ():
-        flag = launch.command.flags.last(name)
-        if flag and text_of(launch, name).isdecimal():
+    for flag in launch.command.flags.applied.values() if pods > 1 else ():
+        if flag.name in _RANKS and text_of(launch, flag.name).isdecimal():
+            code, remedy = _RANKS[flag.name]
             message = (
                 f"{quoted(launch, flag)} gives the {pods} pods of this template the same rank: {remedy}; "
                 "or write a template for each"
@@ -89,118 +90,58 @@ def _shared(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 # --- load balancing ---------------------------------------------------------------------------------
 
 
-class _Case(NamedTuple):
-    """A group whose author asks for a load balancing, and its ranks, if they are known."""
-
-    leader: Launch
-    worker: Launch
-    ranks: Ranks | None
-    inputs: Input
-
-    @property
-    def written(self) -> Ranks | None:
-        """The ranks of a launch that is written; None of one that its author wrote."""
-        return self.ranks if self.inputs.plan.rewritten else None
-
-    @property
-    def size(self) -> int:
-        """The number of pods."""
-        return self.inputs.intent.size
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """The ranks of each kind of pod, if they are known."""
-        return self.ranks.of_pods(self.size) if self.ranks else ()
-
-    @property
-    def serving(self) -> Serving:
-        """The servers of a pod that has one for each rank."""
-        return servers(self.leader, self.worker, self.size)
-
-    @property
-    def asked(self) -> str:
-        """The flags of its load balancings, one of each."""
-        named = {mode: name for name, mode in reversed(ASKED.items()) if self.leader.command.flags.last(name)}
-        return ", ".join(sorted(named.values()))
-
-    @property
-    def dense(self) -> bool:
-        """Whether the release refuses the model, since it has no experts."""
-        return _is_dense(self.leader, self.inputs.settings.engines) is True
+def _refused(leader: Launch, worker: Launch, found: Ranks | None, inputs: Input) -> Iterator[str]:
+    """Yield why the load balancing that an author asks for is not possible."""
+    size, flags = inputs.intent.size, leader.command.flags
+    asked = {mode: name for name, mode in reversed(ASKED.items()) if flags.last(name)}
+    if len(asked) > 1:
+        yield f"cannot be used with another load balancing: keep one of {', '.join(sorted(asked.values()))}"
+    if found and inputs.plan.rewritten:
+        yield from _unwritable(leader, found, size, inputs.settings.engines)
+    if found and 0 in found.of_pods(size):
+        yield f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag"
+    if balance(leader) == "multi-port":
+        yield from _without_servers(leader, worker, found, inputs)
 
 
-_ALL: Final = ("hybrid", "external", "multi-port")
-_Row = tuple[tuple[str, ...], Callable[[_Case], object], str]
-_REFUSED: Final[tuple[_Row, ...]] = (
-    (
-        _ALL,
-        lambda one: "," in one.asked,
-        "cannot be used with another load balancing: keep one of {case.asked}",
-    ),
-    (
-        ("external",),
-        lambda one: one.written and one.size % one.written.data,
-        (
-            "runs one rank a pod, and {case.size} pods are no multiple of {case.ranks.data} ranks: "
-            "use --data-parallel-hybrid-lb or --data-parallel-multi-port-external-lb"
-        ),
-    ),
-    (
-        ("hybrid", "external"),
-        lambda one: one.written and one.written.spans and not one.size % one.written.data,
-        (
-            "needs whole ranks in each pod, and {case.ranks.data} ranks span {case.size} pods: remove it, "
+def _unwritable(leader: Launch, ranks: Ranks, size: int, engines: Engines) -> Iterator[str]:
+    """Yield why no launcher writes a load balancing."""
+    mode, is_whole = balance(leader), not size % ranks.data
+    if mode == "external" and not is_whole:
+        yield (
+            f"runs one rank a pod, and {size} pods are no multiple of {ranks.data} ranks: "
+            f"use --{HYBRID} or --{MULTI_PORT}"
+        )
+    if mode != "multi-port" and ranks.spans and is_whole:
+        yield (
+            f"needs whole ranks in each pod, and {ranks.data} ranks span {size} pods: remove it, "
             "and the leader serves all ranks (internal load balancing)"
-        ),
-    ),
-    (
-        ("external",),
-        lambda one: one.written and local_ranks(one.leader) not in {None, 1},
-        f"runs one rank a pod: remove --{LOCAL_DATA}",
-    ),
-    (
-        _ALL,
-        lambda one: (
-            one.written and one.dense and (balance(one.leader) != "hybrid" or one.written.worker == 1)
-        ),
-        "needs a mixture-of-experts model: of a dense one, run a LeaderWorkerSet with more replicas",
-    ),
-    (
-        _ALL,
-        lambda one: 0 in one.counts,
-        f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag",
-    ),
-    (("multi-port",), lambda one: has_tls(one.leader), "has no TLS: remove --ssl-certfile"),
-    (
-        ("multi-port",),
-        lambda one: text_of(one.leader, SERVERS) not in {"", "1"},
-        f"starts one server a rank: remove --{SERVERS}",
-    ),
-    (
-        ("multi-port",),
-        lambda one: any(count < 2 or one.ranks.data % count for count in one.counts if one.ranks),
-        f"needs a --{LOCAL_DATA} of 2 or more that divides {{case.ranks.data}}",
-    ),
-    (
-        ("multi-port",),
-        lambda one: len({*one.counts}) > 1,
-        f"gives all pods the same ports: write the same --{LOCAL_DATA} in both templates",
-    ),
-    (
-        ("multi-port",),
-        lambda one: bounded(one.serving) != one.serving,
-        (
+        )
+    if mode == "external" and local_ranks(leader) not in {None, 1}:
+        yield f"runs one rank a pod: remove --{LOCAL_DATA}"
+    if _is_dense(leader, engines) and (mode != "hybrid" or ranks.worker == 1):
+        yield "needs a mixture-of-experts model: of a dense one, run a LeaderWorkerSet with more replicas"
+
+
+def _without_servers(leader: Launch, worker: Launch, ranks: Ranks | None, inputs: Input) -> Iterator[str]:
+    """Yield why vLLM's supervisor starts no server for each rank of a pod."""
+    counts = ranks.of_pods(inputs.intent.size) if ranks else ()
+    if has_tls(leader):
+        yield "has no TLS: remove --ssl-certfile"
+    if text_of(leader, SERVERS) not in {"", "1"}:
+        yield f"starts one server a rank: remove --{SERVERS}"
+    if ranks and any(count < 2 or ranks.data % count for count in counts):
+        yield f"needs a --{LOCAL_DATA} of 2 or more that divides {ranks.data}"
+    if len({*counts}) > 1:
+        yield f"gives all pods the same ports: write the same --{LOCAL_DATA} in both templates"
+    serving = servers(leader, worker, inputs.intent.size)
+    if bounded(serving) != serving:
+        yield (
             f"needs a port for each of at most {MOST_SERVED - 1} ranks of a pod, and a --{SUPERVISOR} beside "
             f"them, all up to {HIGHEST}"
-        ),
-    ),
-    (
-        ("multi-port",),
-        lambda one: len(one.serving.ports) > MOST_PORTS and one.inputs.intent.routing.wanted,
-        f"has more ranks a pod than an InferencePool has ports, {MOST_PORTS}: lower --{LOCAL_DATA}",
-    ),
-)
-"""The load balancings that are refused, when, and why."""
+        )
+    if len(serving.ports) > MOST_PORTS and inputs.intent.routing.wanted:
+        yield f"has more ranks a pod than an InferencePool has ports, {MOST_PORTS}: lower --{LOCAL_DATA}"
 
 
 def _is_dense(launch: Launch, engines: Engines) -> bool | None:
