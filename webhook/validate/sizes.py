@@ -32,9 +32,7 @@ from intent.ranks import balance, local_ranks, read_ranks
 from webhook.launchers.launcher import Launcher
 
 CHECKED: Final = ("vllm", "sglang")
-"""Engines whose flags are known."""
-SIZED: Final = tuple(PRODUCTS)
-"""Engines whose parallel sizes are known; of those not in `CHECKED` only the sizes are."""
+"""Engines whose flags are known. Of the other `PRODUCTS` only the parallel sizes are."""
 _RAY_ADDRESS: Final = "RAY_ADDRESS"
 """The variable by which an engine joins a Ray cluster that runs already."""
 
@@ -45,18 +43,23 @@ def fits_pod(
     """Check an engine that one pod runs by itself: it has the accelerators of the pod, and uses all of them.
 
     `by_hand` is whether its author launches the nodes. Then the sizes are at most those of the pod if an
-    annotation asks for them: it spans nodes only in a Ray cluster of the author's.
+    annotation asks for them: it spans nodes only in a Ray cluster of the author's. Other pods may run some of
+    the data-parallel ranks.
     """
     engine, asked = launch.command.engine, intent.parallelism
     is_joined = text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env
-    if engine not in SIZED or (by_hand and is_joined):
+    if engine not in PRODUCTS or (by_hand and is_joined):
         return
-    yield from () if by_hand else _model(launch, engines)
-    uneven = [] if by_hand else list(_local_data(asked, 1))
-    yield from uneven
-    needed, there = _of_pod(launch), countable(launch.engine)
-    if uneven or needed is None or there is None or _hidden_size(launch):
+    if not by_hand:
+        yield from _model(launch, engines)
+        if error := _local_data(asked, 1):
+            yield error
+            return
+    needed, there = read_sizes(launch), countable(launch.engine)
+    if needed is None or there is None or _may_be_hidden(launch):
         return
+    local = 1 if balance(launch) == "external" else local_ranks(launch)
+    needed = needed if local is None else needed._replace(data=min(local, needed.data))
     is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
     if needed.accelerators > there and (is_sized or not by_hand):
         pods = -(-needed.accelerators // there)
@@ -67,96 +70,77 @@ def fits_pod(
             f"{' and '.join(remedies)}, or lower a size"
         )
         yield FieldError(*_first_size(launch), message, "FI308")
-    elif engine in CHECKED or _sizes_given(launch):
+    elif engine in CHECKED or _given(launch):
         yield from _idle(LaunchPlan(Choice(NONE), (launch,)), needed, there, 1)
 
 
-def _of_pod(launch: Launch) -> Sizes | None:
-    """Return the sizes of one pod's share: other pods may run some of the data-parallel ranks."""
-    needed = read_sizes(launch)
-    local = 1 if balance(launch) == "external" else local_ranks(launch)
-    return needed if needed is None or local is None else needed._replace(data=min(local, needed.data))
+def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
+    """Check a group that is not launched and of whose engine only the sizes are known."""
+    command, needed = plan.leader.command, read_sizes(plan.leader)
+    is_sized = command.within in PRODUCTS or (command.engine in PRODUCTS and command.engine not in CHECKED)
+    if is_sized and needed and _given(plan.leader):
+        yield from _in_all(plan, needed, size)
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:
     """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
     leader, size, needed = plan.leader, intent.size, read_sizes(plan.leader)
     yield from _model(leader, engines)
-    if _hidden_size(leader):
+    if _may_be_hidden(leader):
         return
-    ranks = [*_shared_data(leader), *(_local_data(intent.parallelism, size) or _missing_ranks(plan, size))]
+    ranks = list(_ranks(plan, intent.parallelism, size))
+    yield from ranks
     if ranks or needed is None:
-        yield from ranks
-    elif launcher.spreads and (uneven := _uneven(plan, needed, size)):
+        return
+    if launcher.spreads and (uneven := _uneven(plan, needed, size)):
         yield FieldError(*_first_size(leader), uneven, "FI316")
     else:
         yield from _in_all(plan, needed, size)
 
 
-def _hidden_size(launch: Launch) -> bool:
-    """Return whether a shell may expand a word to a parallel size."""
-    command, words = launch.command, launch.command.flags.bare
-    others = words[1:] if command.flags.last(MODEL) is None else words
-    return in_shell(launch) and any("$" in command.argv[at] for at in others) and not _sizes_given(launch)
+# --- data-parallel ranks --------------------------------------------------------------------------------
 
 
-def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
-    """Check a group that is not launched and of whose engine only the sizes are known."""
-    command = plan.leader.command
-    if command.within not in SIZED and command.engine not in SIZED[len(CHECKED) :]:
+def _ranks(plan: LaunchPlan, asked: Parallelism | None, size: int) -> Iterator[FieldError]:
+    """Check the ranks of each pod: those of SGLang share the tensor-parallel ones."""
+    leader, flag = plan.leader, plan.leader.command.flags.last(DATA)
+    if flag and leader.command.engine == "sglang" and shares_ranks(leader):
+        data, tensor = read_size(leader, DATA), read_size(leader, TENSOR)
+        if data and tensor and tensor % data:
+            message = (
+                f"must divide the tensor parallel size, {tensor}: with --{SHARED_DATA} both share the ranks"
+            )
+            yield FieldError(argument_path(leader, flag.value_at), data, message, "FI316")
+    if error := _local_data(asked, size):
+        yield error
         return
-    if _sizes_given(plan.leader) and (needed := read_sizes(plan.leader)):
-        yield from _in_all(plan, needed, size)
+    for launch in plan.launches:
+        if local := launch.command.flags.last(LOCAL_DATA):
+            yield from _missing_ranks(plan, launch, local, size)
+            return
 
 
-def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
-    """Compare the sizes with the accelerators of all pods."""
-    there = in_group(plan, size)
-    if there is not None and needed.accelerators > there:
-        shown = _shown(plan.leader, needed)
-        message = f"must fit the group: {shown}, its {size} pods request {there}; {_lowered(plan, needed)}"
-        yield FieldError(*_first_size(plan.leader), message, "FI307")
-    elif there is not None:
-        yield from _idle(plan, needed, there, size)
-        yield from _crossing(plan, needed, size)
+def _local_data(asked: Parallelism | None, size: int) -> FieldError | None:
+    """Check the ranks of one pod that an annotation asks for: all pods together run all ranks of the engine.
+
+    A rank may span several pods; vLLM then counts one rank on each (`vllm/engine/arg_utils.py`,
+    `create_engine_config`).
+    """
+    data, local = (asked.data, asked.data_local) if asked else (0, 0)
+    if not local or local * size == data or (local == 1 and data < size and not size % data):
+        return None
+    pods = "1 pod" if size == 1 else f"each of {size} pods"
+    message = f"dataLocal={local} on {pods} is not data={data}: set {LWT}.size to {data // local}"
+    return FieldError(path(PARALLELISM), None, message, "FI316")
 
 
-def _lowered(plan: LaunchPlan, needed: Sizes) -> str:
-    """Return what to do where the ranks need more accelerators than there are."""
-    pod = countable(plan.worker.engine)
-    raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
-    return f"lower a size{raised}"
-
-
-def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
-    """Return why the ranks cannot be spread: each pod runs its share, each rank on its own accelerators."""
-    ranks, shown = read_ranks(plan.leader, plan.worker, size), _shown(plan.leader, needed)
-    share, rest = divmod(needed.accelerators, size)
-    if ranks and ranks.leader != ranks.worker:
-        rank = needed.accelerators // needed.data
-        shares = (ranks.leader * rank, ranks.worker * rank)
-    elif rest:
-        uneven = f"must be a multiple of the {size} pods: {shown}{_better(plan, needed, size)}"
-        return uneven if _sizes_given(plan.leader) else _no_sizes(plan, size)
-    else:
-        shares = (share, share)
-    for launch, count in zip(plan.launches, shares, strict=False):
-        pod = countable(launch.engine)
-        if pod is not None and count > pod:
-            where = f"{count} on a pod that requests {pod}"
-            return f"must fit each pod: {shown}, {where}; {_lowered(plan, needed)}"
-    return ""
-
-
-def _missing_ranks(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
+def _missing_ranks(plan: LaunchPlan, launch: Launch, local: Flag, size: int) -> Iterator[FieldError]:
     """Check that the local sizes of the pods add up: with too few ranks the engine waits for the others.
 
     A rank may span several pods; vLLM then counts one rank on each.
     """
-    flags = ((one, one.command.flags.last(LOCAL_DATA)) for one in plan.launches)
-    launch, flag = next(((one, flag) for one, flag in flags if flag), (plan.leader, None))
     ranks = read_ranks(plan.leader, plan.worker, size)
-    if flag is None or ranks is None or balance(plan.leader) == "external":
+    if ranks is None or balance(plan.leader) == "external":
         return
     total, data = ranks.of_group(size), ranks.data
     is_wide = ranks.spans and ranks.leader == ranks.worker == 1 and not size % data
@@ -166,7 +150,106 @@ def _missing_ranks(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
             f"must add up to {data} data-parallel ranks, and {shown} are {total}: "
             "the engine waits for ranks that nothing starts, or has no room for them"
         )
-        yield FieldError(argument_path(launch, flag.value_at), flag.value, message, "FI316")
+        yield FieldError(argument_path(launch, local.value_at), local.value, message, "FI316")
+
+
+def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
+    """Return why the ranks cannot be spread: each pod runs its share, each rank on its own accelerators."""
+    ranks, total = read_ranks(plan.leader, plan.worker, size), needed.accelerators
+    shares = (total // size, total // size)
+    if ranks and ranks.leader != ranks.worker:
+        rank = total // needed.data
+        shares = (ranks.leader * rank, ranks.worker * rank)
+    elif total % size:
+        uneven = f"must be a multiple of the {size} pods: {_shown(plan.leader, needed)}"
+        return f"{uneven}{_better(plan, needed, size)}" if _given(plan.leader) else _no_sizes(plan, size)
+    for launch, count in zip(plan.launches, shares, strict=False):
+        pod = countable(launch.engine)
+        if pod is not None and count > pod:
+            shown = f"{_shown(plan.leader, needed)}, {count} on a pod that requests {pod}"
+            return f"must fit each pod: {shown}; {_lowered(plan, needed)}"
+    return ""
+
+
+# --- the accelerators of all pods -----------------------------------------------------------------------
+
+
+def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
+    """Compare the sizes with the accelerators of all pods."""
+    there = in_group(plan, size)
+    if there is None:
+        return
+    if needed.accelerators > there:
+        shown = _shown(plan.leader, needed)
+        message = f"must fit the group: {shown}, its {size} pods request {there}; {_lowered(plan, needed)}"
+        yield FieldError(*_first_size(plan.leader), message, "FI307")
+        return
+    yield from _idle(plan, needed, there, size)
+    pod = countable(plan.leader.engine)
+    if pod and needed.tensor > pod and plan.leader.command.is_vllm:
+        yield from _crossing(plan, needed, size)
+
+
+def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
+    """Report accelerators that the sizes leave unused, and sizes or pods that leave none."""
+    total, pod = needed.accelerators, countable(plan.worker.engine) or 1
+    if total >= there:
+        return
+    better = _better(plan, needed, size) or "; raise a size"
+    where = f"the {'group' if size > 1 else 'pod'} requests {there}"
+    used = f"{_shown(plan.leader, needed)}, {where}{better}" if _given(plan.leader) else _no_sizes(plan, size)
+    fewer = f", or request {total}" if size == 1 else ""
+    if 0 < total // pod < size and in_group(plan, total // pod) == total:
+        fewer = f", or set {LWT}.size to {total // pod}"
+    yield FieldError(_first_size(plan.leader)[0], None, used + fewer, "FI501")
+
+
+def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
+    """Report tensor parallelism across pods, which vLLM advises against and other engines are built for.
+
+    It is as fast where the accelerators' own network joins nodes: on TPU, and in an NVL72.
+    """
+    leader, where = plan.leader, _first_size(plan.leader)[0]
+    if leader.engine.accelerators.resource == TPU or leader.template.pod.value.fabric:
+        return
+    flag = leader.command.flags.last(TENSOR)
+    word = quoted(leader, flag) if flag else ""
+    hangs = HANGS.since <= leader.image.version < HANGS.below
+    if hangs and all(one.name.lstrip("-") != HANGS.without for one in leader.command.flags.given):
+        message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.without}"
+        yield FieldError(where, None, message, "FI569")
+    spans = f"{word} spans pods of {countable(leader.engine)} accelerators, which is slow"
+    yield FieldError(where, None, f"{spans}{_better(plan, needed, size)}", "FI502")
+
+
+# --- words ----------------------------------------------------------------------------------------------
+
+
+def _given(launch: Launch) -> list[Flag]:
+    """Return the flags of the sizes that a command has, in the order of the sizes."""
+    return [flag for name in SIZES if (flag := launch.command.flags.last(name))]
+
+
+def _may_be_hidden(launch: Launch) -> bool:
+    """Return whether a shell may expand a word to a parallel size."""
+    command, words = launch.command, launch.command.flags.bare
+    others = words[1:] if command.flags.last(MODEL) is None else words
+    return in_shell(launch) and any("$" in command.argv[at] for at in others) and not _given(launch)
+
+
+def _first_size(launch: Launch) -> tuple[str, str | None]:
+    """Return path and value of the first size in the command, or else the path of the container."""
+    for flag in _given(launch):
+        return argument_path(launch, flag.value_at), None if is_added(launch, flag.at) else flag.value
+    return launch.template.engine_path, None
+
+
+def _shown(launch: Launch, needed: Sizes) -> str:
+    """Return the product of the sizes, in the words of the author: `-tp 8 x -pp 2 = 16 accelerators`."""
+    counts = dict(zip(SIZES, needed, strict=True))
+    words = [(quoted(launch, flag), counts[flag.name]) for flag in _given(launch)]
+    factors = [word for word, count in words if count > 1] or [word for word, _ in words]
+    return f"{' x '.join(factors)} = {needed.accelerators} accelerators"
 
 
 def _no_sizes(plan: LaunchPlan, size: int) -> str:
@@ -176,103 +259,22 @@ def _no_sizes(plan: LaunchPlan, size: int) -> str:
     return f"no parallel size is given, so {title} uses 1 of {there or 'all'} accelerators{better}"
 
 
-def _shared_data(launch: Launch) -> Iterator[FieldError]:
-    """Check SGLang's data parallelism that shares the tensor-parallel ranks."""
-    flag, data, tensor = launch.command.flags.last(DATA), read_size(launch, DATA), read_size(launch, TENSOR)
-    is_shared = launch.command.engine == "sglang" and shares_ranks(launch)
-    if is_shared and flag and data and tensor and tensor % data:
-        message = f"must divide the tensor parallel size, {tensor}: with --{SHARED_DATA} both share the ranks"
-        yield FieldError(argument_path(launch, flag.value_at), data, message, "FI316")
-
-
-def _local_data(asked: Parallelism | None, size: int) -> list[FieldError]:
-    """Check the ranks of one pod that an annotation asks for: all pods together run all ranks of the engine.
-
-    A rank may span several pods; vLLM then counts one rank on each (`vllm/engine/arg_utils.py`,
-    `create_engine_config`).
-    """
-    if asked is None or not asked.data_local:
-        return []
-    data, local = asked.data, asked.data_local
-    if local * size != data and not (local == 1 and data < size and not size % data):
-        pods = "1 pod" if size == 1 else f"each of {size} pods"
-        message = f"dataLocal={local} on {pods} is not data={data}: set {LWT}.size to {data // local}"
-        return [FieldError(path(PARALLELISM), None, message, "FI316")]
-    return []
-
-
-def _shown(launch: Launch, needed: Sizes) -> str:
-    """Return the product of the sizes, in the words of the author: `-tp 8 x -pp 2 = 16 accelerators`."""
-    flags = zip(_flags(launch), needed, strict=True)
-    words = [(quoted(launch, flag), count) for flag, count in flags if flag]
-    factors = [word for word, count in words if count > 1] or [word for word, _ in words]
-    return f"{' x '.join(factors)} = {needed.accelerators} accelerators"
-
-
-def _flags(launch: Launch) -> list[Flag | None]:
-    """Return the flags of the sizes, in their order."""
-    return [launch.command.flags.last(name) for name in SIZES]
-
-
-def _sizes_given(launch: Launch) -> bool:
-    return any(_flags(launch))
-
-
-def _first_size(launch: Launch) -> tuple[str, str | None]:
-    """Return path and value of the first size in the command, or else the path of the container."""
-    flag = next((one for one in _flags(launch) if one), None)
-    if flag is None:
-        return launch.template.engine_path, None
-    return argument_path(launch, flag.value_at), None if is_added(launch, flag.at) else flag.value
-
-
-def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
-    if needed.accelerators < there:
-        better = _better(plan, needed, size) or "; raise a size"
-        where = "group" if size > 1 else "pod"
-        used = f"{_shown(plan.leader, needed)}, the {where} requests {there}{better}"
-        message = used if _sizes_given(plan.leader) else _no_sizes(plan, size)
-        fewer = _fewer_pods(plan, needed, size) if size > 1 else f", or request {needed.accelerators}"
-        yield FieldError(_first_size(plan.leader)[0], None, message + fewer, "FI501")
-
-
-def _fewer_pods(plan: LaunchPlan, needed: Sizes, size: int) -> str:
-    """Return the size of a group that the parallel sizes use as they are, if there is one."""
-    pods, rest = divmod(needed.accelerators, countable(plan.worker.engine) or 1)
-    is_smaller = not rest and 0 < pods < size and in_group(plan, pods) == needed.accelerators
-    return f", or set {LWT}.size to {pods}" if is_smaller else ""
-
-
-def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
-    """Report tensor parallelism across pods, which vLLM advises against and other engines are built for.
-
-    It is as fast where the accelerators' own network joins nodes: on TPU, and in an NVL72.
-    """
-    pod = countable(plan.leader.engine)
-    if plan.leader.engine.accelerators.resource == TPU or plan.leader.template.pod.value.fabric:
-        return
-    if pod and needed.tensor > pod and plan.leader.command.is_vllm:
-        flag = plan.leader.command.flags.last(TENSOR)
-        word = quoted(plan.leader, flag) if flag else ""
-        hangs = HANGS.since <= plan.leader.image.version < HANGS.below
-        if hangs and all(one.name.lstrip("-") != HANGS.without for one in plan.leader.command.flags.given):
-            message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.without}"
-            yield FieldError(_first_size(plan.leader)[0], None, message, "FI569")
-        message = f"{word} spans pods of {pod} accelerators, which is slow{_better(plan, needed, size)}"
-        yield FieldError(_first_size(plan.leader)[0], None, message, "FI502")
+def _lowered(plan: LaunchPlan, needed: Sizes) -> str:
+    """Return what to do where the ranks need more accelerators than there are."""
+    pod = countable(plan.worker.engine)
+    raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
+    return f"lower a size{raised}"
 
 
 def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     """Return advice on sizes that use all accelerators: tensor inside a pod, pipeline between pods."""
-    leader, worker = countable(plan.leader.engine), countable(plan.worker.engine)
-    if leader is None or leader != worker or leader > 999 or needed.data > 1 or needed.context > 1:
+    leader, pod = plan.leader, countable(plan.leader.engine)
+    is_known = pod is not None and pod == countable(plan.worker.engine) and pod <= 999
+    if not is_known or needed.data > 1 or needed.context > 1 or leader.command.started not in CHECKED:
         return ""
-    if plan.leader.command.started not in CHECKED:
-        return ""
-    if any(flag and is_added(plan.leader, flag.at) for flag in _flags(plan.leader)):
-        return f"; use tensor={leader}" + (f",pipeline={size}" if size > 1 else "")
-    pipeline = f" --pipeline-parallel-size {size}" if size > 1 else ""
-    return f"; use --tensor-parallel-size {leader}{pipeline}"
+    if any(is_added(leader, flag.at) for flag in _given(leader)):
+        return f"; use tensor={pod}" + (f",pipeline={size}" if size > 1 else "")
+    return f"; use --tensor-parallel-size {pod}" + (f" --pipeline-parallel-size {size}" if size > 1 else "")
 
 
 # --- tensor parallelism against the model ------------------------------------------------------------
