@@ -176,7 +176,7 @@ def _about_input(write: Write, validated: _Validated) -> Iterator[FieldError]:
     yield from write.reading.errors
     if given is not None:
         yield from about_launcher
-        absent = (*write.reading.errors, *(() if given.intent.launcher else about_launcher))
+        absent = (*write.reading.errors, *about_launcher)
         refused = (CONSEQUENCES.get(finding.path, frozenset()) for finding in absent)
         known = frozenset[str]().union(*refused, *_about_arguments(given))
         for validator in VALIDATORS:

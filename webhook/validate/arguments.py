@@ -44,7 +44,10 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
     yield from _reached(launch)
     if not fused:
         yield from _model(launch, is_passed_on=rewritten and is_converted(launch))
-    yield from _program_in_args(launch)
+    if not launch.engine.command and launch.image.is_vllm and launch.command.kind != "flags":
+        word = launch.engine.args[0][:SHOWN]
+        message = f"args start with {word}, but the image's entrypoint starts the program; move it to command"
+        yield FieldError(f"{launch.template.engine_path}.args[0]", None, message, "FI516")
 
 
 def _fused(launch: Launch) -> Iterator[FieldError]:
@@ -63,8 +66,10 @@ def _fused(launch: Launch) -> Iterator[FieldError]:
 
 def not_parsed(launch: Launch) -> Iterator[FieldError]:
     """Report flags that the engine does not parse: an error (FI333) of an image whose flags are known."""
-    command, is_read, causes = launch.command, _is_read(launch), dict[str, list[Flag]]()
-    for one in unparsed(command.started, launch.image.version, command.flags.given, command.argv):
+    command, causes = launch.command, dict[str, list[Flag]]()
+    found = list(unparsed(command.started, launch.image.version, command.flags.given, command.argv))
+    is_read = bool(found) and _is_read(launch)
+    for one in found:
         if cause := _cause(launch, one, is_read=is_read):
             causes.setdefault(cause, []).append(one.flag)
     for cause, flags in causes.items():
@@ -151,10 +156,3 @@ def _model(launch: Launch, *, is_passed_on: bool) -> Iterator[FieldError]:
         message = f"names no model: add {flag} NAME, or --config with a file that names it"
         part = "args" if launch.engine.args or not launch.engine.command else "command"
         yield FieldError(f"{launch.template.engine_path}.{part}", None, message, "FI306")
-
-
-def _program_in_args(launch: Launch) -> Iterator[FieldError]:
-    if not launch.engine.command and launch.image.is_vllm and launch.command.kind != "flags":
-        word = launch.engine.args[0][:SHOWN]
-        message = f"args start with {word}, but the image's entrypoint starts the program; move it to command"
-        yield FieldError(f"{launch.template.engine_path}.args[0]", None, message, "FI516")

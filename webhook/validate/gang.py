@@ -31,7 +31,7 @@ def gang(inputs: Input) -> Iterator[FieldError]:
     if intent.roles:
         yield from _roles(intent)
     scheduler = gang_scheduler(intent, inputs.settings)
-    if intent.size > 1:
+    if intent.size > 1 and (intent.exclusive_topology or intent.startup_policy == "LeaderReady"):
         yield from _deadlocks(inputs, has_gang=bool(scheduler))
     if not scheduler:
         return
@@ -45,7 +45,8 @@ def gang(inputs: Input) -> Iterator[FieldError]:
         )
         yield FieldError(intent.kueue_path, intent.kueue_queue, message, "FI204")
     for template in intent.templates:
-        yield from _of_another(template, intent, scheduler)
+        if template.emptied or template.scheduler_name or template.group_name or template.task_spec:
+            yield from _of_another(template, intent, scheduler)
 
 
 def too_long(name: str, size: int, replicas: int) -> Iterator[FieldError]:

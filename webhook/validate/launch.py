@@ -60,11 +60,10 @@ def launch(inputs: Input) -> Iterator[FieldError]:
     if is_by_hand:
         for one in launches:
             yield from _by_hand(one, intent, engines)
-    elif intent.size < 2:
-        for one in plan.launches[:1]:
-            yield from _alone(one, intent, engines) if one.command.argv else ()
-    else:
+    elif intent.size > 1:
         yield from _group(inputs, LAUNCHERS[plan.launcher])
+    elif launches and launches[0].command.argv:
+        yield from _alone(launches[0], intent, engines)
 
 
 def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -72,8 +71,12 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     intent, plan = inputs.intent, inputs.plan
     for one in plan.launches:
         yield from _one(one, plan, launcher, intent)
-    yield from _mixed(plan)
-    yield from _chosen(plan)
+    plain = [one for one in plan.launches if one.command.engine]
+    for one in plain if len(plain) < len(plan.launches) else ():
+        yield FieldError(one.template.engine_path, None, _MIXED, "FI524")
+    if plan.choice.code and (plan.rewritten or not plan.choice.starts):
+        where = f"{plan.launches[plan.choice.at].template.engine_path}.image"
+        yield FieldError(where, None, plan.choice.why, plan.choice.code)
     if plan.rewritten:
         yield from pods(inputs, launcher)
         yield from sizes(plan, launcher, intent, inputs.settings.engines)
@@ -82,16 +85,12 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
 
 
 def known_launcher(intent: Intent) -> tuple[Intent, tuple[FieldError, ...]]:
-    """Return an Intent whose launcher exists, and the error about one that does not (FI104).
-
-    Then the nearest one is checked, or `auto` where none is near.
-    """
+    """Return an Intent whose launcher exists, and the error about one that does not (FI104): then `auto`."""
     if intent.launcher in {*LAUNCHERS, AUTO, NONE, ""}:
         return intent, ()
-    meant = nearest(intent.launcher, (*LAUNCHERS, AUTO, NONE))
-    message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}{suggested(meant)}"
-    error = FieldError(path(LAUNCHER), intent.launcher, message, "FI104")
-    return replace(intent, launcher=meant), (error,)
+    meant = suggested(nearest(intent.launcher, (*LAUNCHERS, AUTO, NONE)))
+    message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}{meant}"
+    return replace(intent, launcher=""), (FieldError(path(LAUNCHER), intent.launcher, message, "FI104"),)
 
 
 def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
@@ -101,13 +100,13 @@ def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield from arguments(launch, rewritten=False)
         yield from () if intent.parallelism else _unseen_ray(launch)
     elif launch.command.kind == "distributed":
-        yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
     yield from fits_pod(launch, intent, engines, by_hand=True)
 
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a launch of nodes that its author wrote: what ends or hangs whatever launches it."""
+    yield from _counts(launch, intent.size)
     lacks = tuple(_lacks(launch)) if launch.image.engine else ()
     for lack in lacks:
         yield FieldError(f"{launch.template.engine_path}.image", None, f"{launch.image} {lack}", "FI504")
@@ -190,7 +189,6 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
 def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
     command = launch.command
     if command.kind == "distributed":
-        yield from _counts(launch, intent.size)
         yield from _of_author(launch, intent)
     is_absent = command.kind == "unknown" and not (launch.engine.command or launch.engine.image)
     if is_absent or (intent.launcher in {"", AUTO} and _is_by_hand(plan)):
@@ -247,17 +245,3 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
             if int(count) != size and (flag != "-n" or knows_short):
                 message = f"{flag} is {count}, but the group has {size} pods: make them equal"
                 yield FieldError(item_path(launch, at), None, message, "FI512")
-
-
-def _chosen(plan: LaunchPlan) -> Iterator[FieldError]:
-    """Report why this launcher was chosen, or why none was, if the author named none."""
-    if plan.choice.code and (plan.rewritten or not plan.choice.starts):
-        where = f"{plan.launches[plan.choice.at].template.engine_path}.image"
-        yield FieldError(where, None, plan.choice.why, plan.choice.code)
-
-
-def _mixed(plan: LaunchPlan) -> Iterator[FieldError]:
-    plain = [one for one in plan.launches if one.command.engine]
-    if len(plain) < len(plan.launches):
-        for one in plain:
-            yield FieldError(one.template.engine_path, None, _MIXED, "FI524")
