@@ -5,7 +5,7 @@ excludes `below`. The first matching row applies, so rows that an operator adds 
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -123,20 +123,14 @@ HANGS: Final = Hang(
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSharding:
-    """A model that not every tensor parallel size can shard."""
+class KnownModel:
+    """A model, and whether it has experts: data parallelism starts the ranks of others apart."""
 
     name: str
     """A pattern (`*`, `?`) for the last segment of its name."""
-    heads: int
-    """Attention heads; the number of shards must divide them."""
-    block: int = 0
-    """Block size of an FP8 checkpoint: the width of a shard must be a multiple of it."""
-    widths: tuple[int, ...] = ()
-    """The widths that are sharded."""
-    source: str = "`num_attention_heads` in its `config.json`"
     experts: bool = False
     """Whether it is a mixture of experts."""
+    source: str = "its `config.json`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +140,7 @@ class Engines:
     images: tuple[Stock, ...] = ()
     traits: tuple[Trait, ...] = ()
     connectors: tuple[Connector, ...] = ()
-    models: tuple[ModelSharding, ...] = ()
+    models: tuple[KnownModel, ...] = ()
 
 
 COMPARED: Final[dict[str, Version]] = {"vllm": (0, 33, 0), "sglang": (0, 5, 23)}
@@ -325,50 +319,19 @@ _CONNECTORS: Final = (
     Connector("ExampleHiddenStatesConnector", since=(0, 17)),
 )
 
-_DEEPSEEK: Final = ModelSharding(
-    "DeepSeek-V3",
-    128,
-    128,
-    (18432, 2048),
-    "DeepSeek-V3 `inference/model.py`; vllm-project/vllm#12256, sgl-project/sglang#3345",
-    experts=True,
+_DENSE: Final = (
+    *("*Llama-3-8B*", "*Llama-3-70B*", "*Llama-3.1-8B*", "*Llama-3.1-70B*", "*Llama-3.1-405B*"),
+    *("*Llama-3.2-3B*", "Llama-3.3-70B*", "DeepSeek-R1-Distill-*"),
+    *("Qwen2.5-7B*", "Qwen2.5-14B*", "Qwen2.5-32B*", "Qwen2.5-72B*"),
+    *("Qwen3-4B*", "Qwen3-8B*", "Qwen3-14B*", "Qwen3-32B*"),
 )
-_HEADS: Final = {
-    24: ("*Llama-3.2-3B*",),
-    28: ("DeepSeek-R1-Distill-Qwen-7B", "Qwen2.5-7B*"),
-    32: ("DeepSeek-R1-Distill-Llama-8B", "Qwen3-4B*", "Qwen3-8B*", "*Llama-3-8B*", "*Llama-3.1-8B*"),
-    40: (
-        "DeepSeek-R1-Distill-Qwen-14B",
-        "DeepSeek-R1-Distill-Qwen-32B",
-        "Qwen2.5-14B*",
-        "Qwen2.5-32B*",
-        "Qwen3-14B*",
-    ),
-    64: (
-        "DeepSeek-R1-Distill-Llama-70B",
-        "Qwen2.5-72B*",
-        "Qwen3-32B*",
-        "*Llama-3-70B*",
-        "*Llama-3.1-70B*",
-        "Llama-3.3-70B*",
-    ),
-    128: ("*Llama-3.1-405B*",),
-}
-"""Names of models by their attention heads."""
-_OF_EXPERTS: Final = {
-    "Qwen3-30B-A3B*": 32,
-    "Qwen3-235B-A22B*": 64,
-    "Mixtral-8x7B*": 32,
-    "gpt-oss-20b*": 64,
-    "gpt-oss-120b*": 64,
-}
+_OF_EXPERTS: Final = (
+    *("DeepSeek-V3", "DeepSeek-V3-0324", "DeepSeek-V3.1", "DeepSeek-R1", "DeepSeek-R1-0528"),
+    *("Qwen3-30B-A3B*", "Qwen3-235B-A22B*", "Mixtral-8x7B*", "gpt-oss-20b*", "gpt-oss-120b*"),
+)
 _MODELS: Final = (
-    *(
-        replace(_DEEPSEEK, name=name)
-        for name in ("DeepSeek-V3", "DeepSeek-V3-0324", "DeepSeek-V3.1", "DeepSeek-R1", "DeepSeek-R1-0528")
-    ),
-    *(ModelSharding(name, heads) for heads, names in _HEADS.items() for name in names),
-    *(ModelSharding(name, heads, experts=True) for name, heads in _OF_EXPERTS.items()),
+    *(KnownModel(name) for name in _DENSE),
+    *(KnownModel(name, experts=True) for name in _OF_EXPERTS),
 )
 
 ENGINES: Final = Engines(_IMAGES, _TRAITS, _CONNECTORS, _MODELS)
@@ -393,7 +356,7 @@ def ships(engines: Engines, connector: str, version: Version) -> bool:
     return any(row.name == connector and holds(row.since, row.below, version) for row in engines.connectors)
 
 
-def known_model(engines: Engines, name: str) -> ModelSharding | None:
+def known_model(engines: Engines, name: str) -> KnownModel | None:
     """Return the facts about a model by the last segment of its name; None if there are none."""
     last = name.rstrip("/").rpartition("/")[2]
     found = _names(engines).match(last) if last and engines.models else None

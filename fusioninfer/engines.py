@@ -19,7 +19,7 @@ from catalog.engines import (
     Connector,
     Engines,
     Entrypoint,
-    ModelSharding,
+    KnownModel,
     Ray,
     Stock,
     Version,
@@ -80,9 +80,7 @@ class _ModelRow(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(min_length=1)
-    heads: int = Field(ge=1)
-    block: int = Field(0, ge=0)
-    widths: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    experts: bool = False
     source: str = Field(min_length=1)
 
 
@@ -101,7 +99,7 @@ def read(path: Path) -> Engines:
     found = read_model(path, EnginesFile)
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)
-    models = tuple(ModelSharding(**dict(row)) for row in found.models)
+    models = tuple(KnownModel(**dict(row)) for row in found.models)
     return Engines(
         images + ENGINES.images, ENGINES.traits, connectors + ENGINES.connectors, models + ENGINES.models
     )
@@ -125,14 +123,10 @@ def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
             for row in engines.connectors
         ],
         "models": [
-            {"model": row.name, "heads": str(row.heads), "FP8": _blocks(row), "source": row.source}
+            {"model": row.name, "experts": "yes" if row.experts else "no", "source": row.source}
             for row in engines.models
         ],
     }
-
-
-def _blocks(row: ModelSharding) -> str:
-    return f"blocks of {row.block} in {', '.join(map(str, row.widths))}" if row.block else ""
 
 
 _PLAIN: Final = {"vllm": ("vllm", "serve", "M"), "sglang": ("sglang", "serve", "M")}

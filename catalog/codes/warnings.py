@@ -15,11 +15,6 @@ ROWS: Final[dict[str, Code]] = {
         "use tensor parallelism inside a node and pipeline parallelism between nodes",
         "one tensor parallel size covers the accelerators of all nodes; their network is slow",
     ),
-    "FI503": Warn(
-        "the model does not load with these sizes",
-        "use the sizes in the message",
-        "the attention heads or weight blocks of this model cannot be divided into so many shards",
-    ),
     "FI504": Warn(
         "the image is not known to support this launcher",
         "use an image that has what the launcher needs, or the launcher in the message",

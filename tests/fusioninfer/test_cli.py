@@ -145,11 +145,11 @@ def test_the_operators_images_come_first(tmp_path: Path) -> None:
 
 
 def test_the_operators_models_come_first(tmp_path: Path) -> None:
-    mine = "models: [{name: corp-*, heads: 48, block: 128, widths: [6144], source: ours}]\n"
+    mine = "models: [{name: corp-*, experts: true, source: ours}]\n"
 
     result = run("engines", "-o", "json", "--config", settings_with(tmp_path, mine))
 
-    shown = {"model": "corp-*", "heads": "48", "FP8": "blocks of 128 in 6144", "source": "ours"}
+    shown = {"model": "corp-*", "experts": "yes", "source": "ours"}
     assert json.loads(result.stdout)["models"][0] == shown
 
 
@@ -172,7 +172,7 @@ def test_the_operators_images_determine_the_launcher(tmp_path: Path) -> None:
         ("images: [{repository: x, source: y, ray: 2.5}]", "must be a version"),
         ("images: [{repository: x, source: y, since: new}]", "must be a version"),
         ("images: [{repository: x, source: y, engine: vlm}]", "images.0.engine"),
-        ("models: [{name: x, heads: 0, source: y}]", "models.0.heads"),
+        ("models: [{name: x, experts: 8, source: y}]", "models.0.experts"),
         ("flags: []", "flags: unknown field"),
     ],
 )

@@ -21,7 +21,7 @@ def codes(*arguments: str) -> Result:
 
 @pytest.mark.parametrize(
     ("code", "message"),
-    [("FI53", "there is no code 'FI53': without"), ("FI503\0", "there is no code 'FI503\\x00'")],
+    [("FI53", "there is no code 'FI53': without"), ("FI502\0", "there is no code 'FI502\\x00'")],
 )
 def test_an_unknown_code_is_an_error_of_usage(code: str, message: str) -> None:
     result = codes("FI101", code)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from catalog.engines import PRODUCTS, Engines
+from catalog.engines import PRODUCTS
 from intent.annotations import LAUNCHER, path
 from intent.command_line.command import in_ray, own_launch
 from intent.command_line.flags import BACKEND, DATA_BACKEND, DISTRIBUTED, NNODES
@@ -50,7 +50,7 @@ _COUNT: Final = re.compile(
 
 def launch(inputs: Input) -> Iterator[FieldError]:
     """Check the command of every template, then the group as a whole."""
-    intent, plan, engines = inputs.intent, inputs.plan, inputs.settings.engines
+    intent, plan = inputs.intent, inputs.plan
     is_by_hand = plan.launcher == NONE
     launches = tuple(read_launches(intent, inputs.settings)) if is_by_hand else plan.launches
     for one in launches:
@@ -59,11 +59,11 @@ def launch(inputs: Input) -> Iterator[FieldError]:
     yield from ranks(inputs, launches)
     if is_by_hand:
         for one in launches:
-            yield from _by_hand(one, intent, engines)
+            yield from _by_hand(one, intent)
     elif intent.size > 1:
         yield from _group(inputs, LAUNCHERS[plan.launcher])
     elif launches and launches[0].command.argv:
-        yield from _alone(launches[0], intent, engines)
+        yield from _alone(launches[0], intent)
 
 
 def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -79,7 +79,7 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield FieldError(where, None, plan.choice.why, plan.choice.code)
     if plan.rewritten:
         yield from pods(inputs, launcher)
-        yield from sizes(plan, launcher, intent, inputs.settings.engines)
+        yield from sizes(plan, launcher, intent)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
 
@@ -93,7 +93,7 @@ def known_launcher(intent: Intent) -> tuple[Intent, tuple[FieldError, ...]]:
     return replace(intent, launcher=""), (FieldError(path(LAUNCHER), intent.launcher, message, "FI104"),)
 
 
-def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
+def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a template whose author launches the nodes: what holds for its command as it is."""
     engine = launch.command.engine
     if engine in CHECKED:
@@ -101,7 +101,7 @@ def _by_hand(launch: Launch, intent: Intent, engines: Engines) -> Iterator[Field
         yield from () if intent.parallelism else _unseen_ray(launch)
     elif launch.command.kind == "distributed":
         yield from _of_author(launch, intent)
-    yield from fits_pod(launch, intent, engines, by_hand=True)
+    yield from fits_pod(launch, intent, by_hand=True)
 
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -156,12 +156,12 @@ def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI569")
 
 
-def _alone(launch: Launch, intent: Intent, engines: Engines) -> Iterator[FieldError]:
+def _alone(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     """Check a group of one pod, whose command runs as it is."""
     if launch.command.engine in CHECKED:
         yield from arguments(launch, rewritten=False)
         yield from accelerators(launch, intent.size)
-    yield from fits_pod(launch, intent, engines)
+    yield from fits_pod(launch, intent)
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:

@@ -1,9 +1,9 @@
-"""The parallel sizes of the engine: against the accelerators of the pods, and against the model."""
+"""The parallel sizes of the engine, against the accelerators of its pods."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from catalog.engines import HANGS, PRODUCTS, Engines, ModelSharding, known_model
+from catalog.engines import HANGS, PRODUCTS
 from intent.accelerators import TPU
 from intent.annotations import LAUNCHER, PARALLELISM, path
 from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, MODEL, SHARED_DATA, SIZES, TENSOR, Flag
@@ -19,7 +19,6 @@ from intent.launch import (
     in_group,
     in_shell,
     is_added,
-    model_of,
     quoted,
     read_size,
     read_sizes,
@@ -37,9 +36,7 @@ _RAY_ADDRESS: Final = "RAY_ADDRESS"
 """The variable by which an engine joins a Ray cluster that runs already."""
 
 
-def fits_pod(
-    launch: Launch, intent: Intent, engines: Engines, *, by_hand: bool = False
-) -> Iterator[FieldError]:
+def fits_pod(launch: Launch, intent: Intent, *, by_hand: bool = False) -> Iterator[FieldError]:
     """Check an engine that one pod runs by itself: it has the accelerators of the pod, and uses all of them.
 
     `by_hand` is whether its author launches the nodes. Then the sizes are at most those of the pod if an
@@ -50,11 +47,9 @@ def fits_pod(
     is_joined = text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env
     if engine not in PRODUCTS or (by_hand and is_joined):
         return
-    if not by_hand:
-        yield from _model(launch, engines)
-        if error := _local_data(asked, 1):
-            yield error
-            return
+    if not by_hand and (error := _local_data(asked, 1)):
+        yield error
+        return
     needed, there = read_sizes(launch), countable(launch.engine)
     if needed is None or there is None or _may_be_hidden(launch):
         return
@@ -82,10 +77,9 @@ def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
         yield from _in_all(plan, needed, size)
 
 
-def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent, engines: Engines) -> Iterator[FieldError]:
+def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
     leader, size, needed = plan.leader, intent.size, read_sizes(plan.leader)
-    yield from _model(leader, engines)
     if _may_be_hidden(leader):
         return
     ranks = list(_ranks(plan, intent.parallelism, size))
@@ -275,32 +269,3 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     if any(is_added(leader, flag.at) for flag in _given(leader)):
         return f"; use tensor={pod}" + (f",pipeline={size}" if size > 1 else "")
     return f"; use --tensor-parallel-size {pod}" + (f" --pipeline-parallel-size {size}" if size > 1 else "")
-
-
-# --- tensor parallelism against the model ------------------------------------------------------------
-
-
-def _model(launch: Launch, engines: Engines) -> Iterator[FieldError]:
-    """FI503: each shard of the model has whole attention heads, and whole blocks of FP8 weights.
-
-    Source: vLLM `vllm/config/model.py`, `verify_with_parallel_config`.
-    """
-    flag, tensor = launch.command.flags.last(TENSOR), read_size(launch, TENSOR)
-    known = known_model(engines, model_of(launch) or "")
-    if flag is None or tensor is None or known is None:
-        return
-    # data-parallel ranks that share the tensor-parallel ones each run the whole attention
-    ranks = (read_size(launch, DATA) or 1) if shares_ranks(launch) else 1
-    if undivided := _undivided(known, tensor, ranks):
-        powers = (1 << at for at in reversed(range(tensor.bit_length())))
-        best = next((power for power in powers if not _undivided(known, power, ranks)), 1)
-        message = f"{quoted(launch, flag)} does not divide the model's {undivided}: use {best}"
-        yield FieldError(argument_path(launch, flag.value_at), None, message, "FI503")
-
-
-def _undivided(known: ModelSharding, tensor: int, ranks: int) -> str:
-    """Return what of a model a tensor parallel size does not divide; empty if it divides all of it."""
-    if known.heads % max(tensor // ranks, 1):
-        return f"{known.heads} attention heads"
-    is_torn = bool(known.block) and any(width % (tensor * known.block) for width in known.widths)
-    return f"FP8 blocks of {known.block}" if is_torn else ""

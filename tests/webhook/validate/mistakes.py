@@ -665,11 +665,6 @@ _ARGUMENTS: Final = {
             component_type="decoder",
         ),
     ),
-    "a size that does not divide the blocks": Mistake(
-        "FI503 engine.args[2]",
-        "-tp 32 does not divide the model's FP8 blocks of 128: use 16",
-        args("deepseek-ai/DeepSeek-R1", "-tp", "32", size=4),
-    ),
     "the rank of one node in a template of several pods": Mistake(
         "FI570 engine.args[5]",
         "--node-rank 0 gives the 2 pods of this template the same rank: write $(LWS_WORKER_INDEX)",

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from catalog.engines import ENGINES, ModelSharding
+from catalog.engines import ENGINES, KnownModel
 from intent import Object
 from intent.lws import Accelerators, Engine
 from intent.settings import Settings
@@ -90,63 +90,11 @@ def test_a_group_has_the_leaders_accelerators_and_those_of_the_workers(size: int
     assert codes(group(engine("M -tp 4 -pp 5"), leader, size)) == found
 
 
-@pytest.mark.parametrize(
-    ("model", "sizes", "found"),
-    [
-        ("deepseek-ai/DeepSeek-R1", "-tp 32", ["FI503", "FI502"]),
-        ("/models/DeepSeek-V3", "-tp 24", ["FI503", "FI501", "FI502"]),
-        ("deepseek-ai/DeepSeek-R1", "-tp 8 -pp 4", []),
-        ("deepseek-ai/DeepSeek-R1", "-tp 16 -pp 2", ["FI502"]),
-        ("corp/DeepSeek-R1-AWQ", "-tp 32", ["FI502"]),
-        ("Qwen/Qwen2.5-32B-Instruct", "-tp 16 -pp 2", ["FI503", "FI502"]),
-        ("Qwen/Qwen3-32B", "-tp 16 -pp 2", ["FI502"]),
-        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", "-tp 32", ["FI503", "FI502"]),
-        ("Qwen/Qwen2.5-VL-32B", "-tp 7 -pp 4", ["FI501"]),
-    ],
-)
-def test_a_model_that_does_not_split_is_a_warning(model: str, sizes: str, found: list[str]) -> None:
-    assert codes(group(engine(f"--model {model} {sizes}"), size=4)) == found
-
-
-@pytest.mark.parametrize(
-    ("command", "found"),
-    [
-        ("python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B --tp 16", ["FI503"]),
-        ("lmdeploy serve api_server Qwen/Qwen2.5-7B --tp 8", ["FI503"]),
-        ("trtllm-serve Qwen/Qwen2.5-7B --tp_size 8", ["FI503"]),
-        ("vllm serve Qwen/Qwen2.5-7B -tp 8", ["FI503"]),
-        ("vllm serve Qwen/Qwen2.5-7B -tp 4", []),
-    ],
-)
-def test_every_engine_shares_attention_heads_evenly(command: str, found: list[str]) -> None:
-    intent = group(engine("", command, accelerators=Accelerators("nvidia.com/gpu", 16)), size=1)
-
-    assert [code for code in codes(intent) if code != "FI501"] == found
-
-
 @pytest.mark.parametrize("flag", ["--tensor-parallel", "--te", "--tp", "--tp-size", "--tensor-parallel-size"])
 def test_an_abbreviated_size_of_sglang_is_read(flag: str) -> None:
     command = f"python3 -m sglang.launch_server --host :: --model-path org/M {flag} 16"
 
     assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == []
-
-
-@pytest.mark.parametrize(("data", "found"), [(1, ["FI503"]), (4, [])])
-def test_data_parallel_attention_has_fewer_shards(data: int, found: list[str]) -> None:
-    flags = f"--tp 16 --dp {data} --enable-dp-attention"
-    command = f"python3 -m sglang.launch_server --host :: --model-path Qwen/Qwen2.5-7B {flags}"
-
-    assert codes(group(engine("", command, "lmsysorg/sglang:v0.5.9"))) == found
-
-
-def test_a_model_of_the_settings_is_known() -> None:
-    mine = ModelSharding("corp-llm-*", 48, source="its config.json")
-    settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
-    intent = group(engine("corp/corp-llm-7b -tp 32", "vllm serve", "corp/llm:1"), size=4)
-
-    found = [one.message for one in launch(input_of(intent, settings)) if one.code == "FI503"]
-
-    assert found == ["-tp 32 does not divide the model's 48 attention heads: use 16"]
 
 
 @pytest.mark.parametrize(("command", "size"), [("", 1), (MODULE, 1), (f"/bin/{MODULE}", 2)])
@@ -282,6 +230,16 @@ def test_a_launch_of_the_author_that_cannot_run_is_reported(
     said = codes(group(engine(command=command, image=image), launcher=launcher))
 
     assert [code for code in said if code in ABOUT_HAND] == found
+
+
+@pytest.mark.parametrize(("experts", "found"), [(False, ["FI549"]), (True, [])])
+def test_a_model_of_the_settings_is_known(found: list[str], *, experts: bool) -> None:
+    mine = KnownModel("corp-llm-*", experts=experts)
+    settings = Settings(engines=replace(ENGINES, models=(mine, *ENGINES.models)))
+    command = HAND_RANK.replace("-pp", "-dp").replace("M", "corp/corp-llm-7b")
+    intent = group(engine(command=command, image=NEWER))
+
+    assert [one.code for one in launch(input_of(intent, settings)) if one.code == "FI549"] == found
 
 
 def test_a_short_flag_joined_with_its_value_is_quoted_once() -> None:
