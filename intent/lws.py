@@ -70,12 +70,8 @@ class Pod:
     """Whether its nodes share the accelerators' network: its node selector or affinity names an NVL72."""
     accelerated: bool = False
     """Whether any container requests an accelerator."""
-    unmounted: tuple[tuple[str, str], ...] = ()
-    """Mounts of volumes that the pod lacks: the path of each below the spec, and the name."""
-    unclaimed: tuple[tuple[str, str], ...] = ()
-    """Uses of claims (DRA) that the pod lacks, likewise."""
-    imageless: tuple[str, ...] = ()
-    """The paths below the spec of containers that name no image."""
+    lacking: tuple[tuple[str, str, str], ...] = ()
+    """What its containers use and it lacks (`intent.pod_rules.lacking`)."""
 
 
 NO_EXTENDED: Final[Later[tuple[str, ...]]] = Later(tuple)

@@ -7,15 +7,11 @@ Source: Kubernetes v1.35.4 `pkg/apis/core/validation/validation.go`: `ValidateVo
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from intent import Object
 from intent.shapes import containers_of, listed, mapping, text
-
-NEEDS_VOLUME: Final = "must be the name of a volume: add {} to spec.volumes of this template"
-NEEDS_CLAIM: Final = "must be the name of a claim: add {} to spec.resourceClaims of this template"
-
 
 _FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
 """Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
@@ -36,37 +32,23 @@ def _claims(spec: Object) -> list[Object]:
     return [mapping(one) for one in listed(spec.get("resourceClaims"))]
 
 
-def without_volume(spec: Object, others: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
-    """Return the mounts of volumes that the pod lacks: the path of each below the spec, and the name.
+def lacking(spec: Object, others: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
+    """Yield what containers use and the pod lacks: the path below the spec, the name, and the code.
 
-    `others` are volumes that the pod gets from elsewhere.
+    Volumes (FI331; `others` are those that the pod gets from elsewhere), claims of DRA (FI338), and images
+    (FI332), which have no name.
     """
-    mounted = [
-        (f"{path}.{field}[{at}].name", name)
-        for path, container in containers_of(spec)
-        for field in ("volumeMounts", "volumeDevices")
-        if container.get(field)
-        for at, mount in enumerate(listed(container[field]))
-        if (name := text(mapping(mount).get("name")))
-    ]
-    if not mounted:
-        return ()
-    known = {*others, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
-    return tuple([(path, name) for path, name in mounted if name not in known])
-
-
-def without_claim(spec: Object) -> tuple[tuple[str, str], ...]:
-    """Return the uses of claims (DRA) that the pod lacks: the path of each below the spec, and the name."""
-    used = [
-        (f"{path}.resources.claims[{at}].name", name)
-        for path, container in containers_of(spec)
-        for at, one in enumerate(listed(mapping(container.get("resources")).get("claims")))
-        if (name := text(mapping(one).get("name")))
-    ]
-    known = {text(one.get("name")) for one in _claims(spec)} if used else ()
-    return tuple([(path, name) for path, name in used if name not in known])
-
-
-def without_image(spec: Object) -> tuple[str, ...]:
-    """Return the paths below the spec of containers that name no image."""
-    return tuple([path for path, container in containers_of(spec) if container.get("image") in (None, "")])
+    volumes = {*others, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
+    claims = {text(one.get("name")) for one in _claims(spec)}
+    for path, container in containers_of(spec):
+        for field in ("volumeMounts", "volumeDevices"):
+            for at, mount in enumerate(listed(container.get(field))):
+                name = text(mapping(mount).get("name"))
+                if name and name not in volumes:
+                    yield f"{path}.{field}[{at}].name", name, "FI331"
+        for at, claim in enumerate(listed(mapping(container.get("resources")).get("claims"))):
+            name = text(mapping(claim).get("name"))
+            if name and name not in claims:
+                yield f"{path}.resources.claims[{at}].name", name, "FI338"
+        if container.get("image") in (None, ""):
+            yield f"{path}.image", "", "FI332"

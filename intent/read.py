@@ -21,7 +21,7 @@ from intent.command_line.command import looks_like_engine
 from intent.container import own_download, proxied_port, read_container, read_ports
 from intent.errors import FieldError, suggested_rename
 from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField, read_revision
-from intent.pod_rules import on_fabric, without_claim, without_image, without_volume
+from intent.pod_rules import lacking, on_fabric
 from intent.shapes import (
     Later,
     annotations,
@@ -178,9 +178,7 @@ def _pod(spec: Object, claims: tuple[str, ...]) -> Pod:
         fabric=on_fabric(spec),
         containers=tuple(text(mapping(one).get("name")) for one in containers),
         accelerated=any(map(accelerators.asks, map(mapping, containers))),
-        unmounted=without_volume(spec, claims),
-        unclaimed=without_claim(spec),
-        imageless=without_image(spec),
+        lacking=tuple(lacking(spec, claims)),
     )
 
 

@@ -10,11 +10,14 @@ from intent.launch import SHOWN
 from intent.lws import Intent, Template
 from intent.model import DOWNLOADED, INITIALIZER, KEPT_ELSEWHERE, MODELS, NEED_NO_SECRET, Model, Uri
 from intent.names import WAIT_FOR_LEADER
-from intent.pod_rules import NEEDS_CLAIM, NEEDS_VOLUME
 from webhook.launchers import LAUNCHERS
 from webhook.layout import Input
 
-_NO_IMAGE: Final = "is required: the API server refuses a pod with a container that has none"
+_LACKING: Final = {
+    "FI331": "must be the name of a volume: add {} to spec.volumes of this template",
+    "FI338": "must be the name of a claim: add {} to spec.resourceClaims of this template",
+    "FI332": "is required: the API server refuses a pod with a container that has none",
+}
 _TAKEN: Final = "must be another name: an init container of this name is injected"
 _INJECTED: Final = "fusioninfer-"
 """Beginning of the names of the volumes that hold models and adapters."""
@@ -34,16 +37,12 @@ def containers(inputs: Input) -> Iterator[FieldError]:
         injected.add(INITIALIZER)
     for template in intent.templates:
         where, pod = f"{template.path}.spec", template.pod.value
-        for place, name in pod.unmounted:
+        for below, name, code in pod.lacking:
             if not (has_volumes and name.startswith(_INJECTED)):
-                yield FieldError(f"{where}.{place}", name, NEEDS_VOLUME.format(name[:SHOWN]), "FI331")
-        for place, name in pod.unclaimed:
-            yield FieldError(f"{where}.{place}", name, NEEDS_CLAIM.format(name[:SHOWN]), "FI338")
+                yield FieldError(f"{where}.{below}", name or None, _LACKING[code].format(name[:SHOWN]), code)
         for at, name in enumerate(pod.containers):
             if name in injected:
                 yield FieldError(f"{where}.containers[{at}].name", name, _TAKEN, "FI320")
-        for place in pod.imageless:
-            yield FieldError(f"{where}.{place}.image", None, _NO_IMAGE, "FI332")
 
 
 def model(inputs: Input) -> Iterator[FieldError]:
