@@ -18,7 +18,6 @@ from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.flags import Flag
 from intent.errors import RENAMED, SOUGHT, nearest
 
-_SHOWN: Final = 40
 UNDERSCORED: Final = frozenset({"vllm"})
 """Engines that read `_` in a flag as `-`."""
 _NEVER: Final[Version] = (1 << 30,)
@@ -40,13 +39,8 @@ _SHORTEST: Final = 5
 class Spelling:
     """The flags of one engine, for lookups."""
 
+    engine: str
     table: FlagTable
-    others: Mapping[str, str]
-    """Names that it does not accept, each with its own flag."""
-    underscored: bool
-    always: tuple[str, ...]
-    dotted: Version
-    inverse: Version
     ordered: tuple[str, ...]
     squeezed: Mapping[str, str]
     """The flags by their letters alone."""
@@ -55,11 +49,11 @@ class Spelling:
 
     def accepts(self, spelled: str, version: Version = ()) -> bool:
         """Return whether a release parses a flag; of an unknown one, whether some release does."""
-        is_listed = spelled in self.table.spans and spelled not in self.others
+        is_listed = spelled in self.table.spans and spelled not in OTHER_NAMES[self.engine]
         is_parsed = is_listed and not (version and self.table.lacks(spelled, version))
         return (
             is_parsed
-            or spelled.startswith(self.always)
+            or spelled.startswith(_ALWAYS[self.engine])
             or any(
                 not version or (version >= since and not self.table.lacks(flag, version))
                 for flag, since in self._read_as(spelled)
@@ -82,15 +76,16 @@ class Spelling:
         An abbreviation stands for each flag that begins so.
         """
         flag, dot, _ = spelled.partition(".")
-        if self.underscored:
+        if self.engine in UNDERSCORED:
             flag = flag.replace("_", "-")
-        since = self.dotted if dot else ()
-        if flag in self.others or since == _NEVER:
+        since = DOTTED.get(self.engine, _NEVER) if dot else ()
+        if flag in OTHER_NAMES[self.engine] or since == _NEVER:
             return
         if flag[1:2] != "-" and flag[:2] in self.table.spans:  # `-n2`
             flag = flag if flag in self.table.spans else flag[:2]
         negated = [(flag, since), (_positive(flag), since)][: 1 + flag.startswith(_NEGATED)]
-        inverse = [(to + flag.removeprefix(of), self.inverse) for of, to in _INVERSES if flag.startswith(of)]
+        first = INVERSE.get(self.engine, _NEVER)
+        inverse = [(to + flag.removeprefix(of), first) for of, to in _INVERSES if flag.startswith(of)]
         for begin, release in (*negated, *inverse):
             for at in range(bisect_left(self.ordered, begin), len(self.ordered)):
                 if not self.ordered[at].startswith(begin):
@@ -102,14 +97,14 @@ class Spelling:
         if not _FLAG.fullmatch(spelled):
             return ""
         head, dot, rest = spelled.partition(".")
-        found, own = self._near(head), head.replace("_", "-") if self.underscored else head
+        found, own = self._near(head), head.replace("_", "-") if self.engine in UNDERSCORED else head
         is_there = found not in {"", own} and not (version and self.table.lacks(_positive(found), version))
         return found + dot + rest if is_there else ""
 
     def _near(self, spelled: str) -> str:
         dashed = spelled.replace("_", "-")
         flag = f"--{dashed.lstrip('-')}".lower()
-        exact = self.others.get(dashed) or self.squeezed.get(_squeezed(flag))
+        exact = OTHER_NAMES[self.engine].get(dashed) or self.squeezed.get(_squeezed(flag))
         if exact:
             return exact
         if (short := dashed.rstrip("0123456789")) in self.table.spans:  # `-tp8`
@@ -135,12 +130,8 @@ def spelling_of(engine: str, table: FlagTable) -> Spelling:
         for mask, word in _masks(flag):
             masked.setdefault(mask, set()).add(word)
     return Spelling(
+        engine,
         table,
-        OTHER_NAMES[engine],
-        engine in UNDERSCORED,
-        _ALWAYS[engine],
-        DOTTED.get(engine, _NEVER),
-        INVERSE.get(engine, _NEVER),
         tuple(sorted(table.spans)),
         {_squeezed(flag): flag for flag in table.spans if flag.startswith("--")},
         {mask: tuple(sorted(words)) for mask, words in masked.items()},

@@ -6,19 +6,8 @@ from typing import Final
 
 from catalog.engines import PRODUCTS, shown
 from catalog.flags import RELEASED
-from intent.command_line.flags import (
-    CONFIG,
-    HOST,
-    MODEL,
-    PORT,
-    Flag,
-    may_be_model,
-)
-from intent.command_line.spelling import (
-    Unparsed,
-    is_listed,
-    unparsed,
-)
+from intent.command_line.flags import CONFIG, HOST, MODEL, PORT, Flag, may_be_model
+from intent.command_line.spelling import Unparsed, is_listed, unparsed
 from intent.errors import FieldError
 from intent.launch import (
     SHOWN,
