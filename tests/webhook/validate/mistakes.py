@@ -772,11 +772,14 @@ _MODEL: Final = {
         "has no effect with s3://: remove it",
         modeled("s3://bucket/m", model_cache="pvc://claim"),
     ),
-    "a name without a model": Mistake(
-        "FI112 note:model-name",
-        "has no effect without fusioninfer.io/model: add it",
-        annotated(lws(), model_name="chat"),
-    ),
+    **{
+        f"a {part} without a model": Mistake(
+            f"FI112 note:model-{part}",
+            "has no effect without fusioninfer.io/model: add it",
+            annotated(lws(), **{f"model_{part}": value}),
+        )
+        for part, value in (("name", "chat"), ("secret", "keys"), ("cache", "5Gi"))
+    },
     "an init container that downloads another model": Mistake(
         "FI321 pod.initContainers",
         "must have the args [s3://bucket/m, /mnt/models]",

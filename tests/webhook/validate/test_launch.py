@@ -248,6 +248,13 @@ def test_a_short_flag_joined_with_its_value_is_quoted_once() -> None:
     assert [one.message[:11] for one in launch(given) if one.code == "FI570"] == ["-r 1 gives "]
 
 
+def test_a_rank_of_the_annotation_may_span_pods() -> None:
+    sizes = "tensor=8,pipeline=2,data=2,dataLocal=1"
+    live = lws(4, template(container(args=["org/M"], image="vllm/vllm-openai:v0.28.0")), parallelism=sizes)
+
+    assert [one for one in check(put(live)) if one.severity == "error"] == []
+
+
 OWN_RANK: Final = "vllm serve M -tp 8 -dp 2 --data-parallel-rank $(LWS_WORKER_INDEX)"
 FIRST: Final = "vllm serve M -dp 16 -dpl 8 -dpa $(LWS_LEADER_ADDRESS)"
 

@@ -248,6 +248,7 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
     [
         (pods(), []),
         (pods(restart_policy="None"), ["FI510"]),
+        (replace(group(PLAIN, PLAIN), restart_policy="None"), ["FI510"]),
         (pods(restart_policy="RecreateGroupOnPodRestart"), []),
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1"),))), ["FI510"]),
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"),))), []),
