@@ -33,7 +33,7 @@ from intent.settings import Settings
 from intent.shapes import annotations, labels, text
 from intent.template import Templates
 from intent.tree import Overlay, equivalent, merge, same
-from webhook.mutate import ORDER, RECORDABLE, REPLACEABLE, RESTORABLE
+from webhook.mutate import ORDER, REPLACEABLE, RESTORABLE, WRITABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.group import LEADER, templates_of
@@ -285,7 +285,7 @@ def record_of(lws: Object | None) -> Record:
 
 def _record(record_text: Any) -> Record | FieldError:
     """Read the text of a record; None is that of no record."""
-    return NO_RECORD if record_text is None else records.read(record_text, RECORDABLE, ORDER, RESTORABLE)
+    return NO_RECORD if record_text is None else records.read(record_text, WRITABLE, ORDER, RESTORABLE)
 
 
 def _readable(record: Record | FieldError) -> Record:

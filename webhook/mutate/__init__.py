@@ -32,7 +32,6 @@ from webhook.overlay.overlay import WHOLE, Contradiction, combine
 from webhook.overlay.proven import is_on
 from webhook.overlay.put import in_order_of
 from webhook.overlay.record import Expansion, Part
-from webhook.overlay.shape import shape_of
 
 CONCERNS: Final[tuple[Concern, ...]] = (
     *(LABELS, GANG, SPLIT, LAUNCH, ENV, SHM, SHM_LIMIT),
@@ -44,9 +43,7 @@ ORDER: Final = tuple(concern.name for concern in CONCERNS)
 ELSEWHERE: Final[Paths] = {}
 """Paths that only other releases write: of concerns that are gone, and of those to come (ADR 7)."""
 WRITABLE: Final = union(ELSEWHERE, *(concern.writes for concern in CONCERNS))
-"""Every path that mutators can write."""
-RECORDABLE: Final = shape_of(WRITABLE)
-"""The type of the overlays `set` and `left` of a record."""
+"""Every path that mutators can write, and that the overlays `set` and `left` of a record may have."""
 REPLACED_ELSEWHERE: Final = frozenset[str]()
 """Fields that only other releases replace. Those of a removed concern stay here, so that pins keep them."""
 REPLACEABLE: Final = REPLACED_ELSEWHERE.union(*(concern.replaces for concern in CONCERNS))
@@ -63,8 +60,8 @@ def _restorable(paths: Paths) -> Paths:
     }
 
 
-RESTORABLE: Final = shape_of(_restorable(WRITABLE))
-"""The type of the overlay `was`."""
+RESTORABLE: Final = _restorable(WRITABLE)
+"""The paths of the overlay `was`."""
 
 
 def input_of(

@@ -23,7 +23,7 @@ from intent import Object, budget
 from intent.annotations import LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, PARALLELISM, PRIORITY
 from intent.command_line.merge import MODES
 from intent.tree import Overlay
-from webhook.overlay.shape import fits, shape_of
+from webhook.overlay.shape import fits
 
 LARGEST: Final = 64 * 1024
 """Bytes of the content of all templates of one object, as JSON."""
@@ -33,12 +33,10 @@ MALFORMED: Final = "FI954"
 FAULTS: Final = frozenset({MISSING, TOO_LARGE, MALFORMED})
 BLOCKS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE, PARALLELISM, LORA, PRIORITY)
 """The annotations that a template may give."""
-_SHAPE: Final = shape_of(
-    {
-        "metadata": {"annotations": dict.fromkeys(BLOCKS)},
-        "spec": {"leaderWorkerTemplate": {"leaderTemplate": None, "workerTemplate": None}},
-    }
-)
+_PATHS: Final[Object] = {
+    "metadata": {"annotations": dict.fromkeys(BLOCKS)},
+    "spec": {"leaderWorkerTemplate": {"leaderTemplate": None, "workerTemplate": None}},
+}
 
 
 class ContentKey(NamedTuple):
@@ -104,7 +102,7 @@ def read_base(value: Any) -> Base | None:
         return None
     modes = {*found.modes.values(), *(found.leader_modes or {}).values()}
     known = found.annotations.keys() <= set(BLOCKS) and modes <= MODES.keys()
-    is_ours = known and {code for code, _ in found.faults} <= FAULTS and fits(found.put_on, _SHAPE)
+    is_ours = known and {code for code, _ in found.faults} <= FAULTS and fits(found.put_on, _PATHS)
     return found if is_ours and not excess(found) else None
 
 

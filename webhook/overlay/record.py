@@ -16,7 +16,6 @@ It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, 
 Here admission injected a label, and the author wrote no labels. `write` makes the annotation, and `read`
 decodes it if it names only fields that may be written:
 
-    >>> from webhook.overlay.shape import shape_of
     >>> injected = {"metadata": {"labels": {"fusioninfer.io/service": "qwen"}}}
     >>> text = write(Expansion({"labels": Part(injected)}, injected), {"metadata": {"labels": None}})
     >>> for member in text.split(',"'):
@@ -27,8 +26,7 @@ decodes it if it names only fields that may be written:
     serves":{"port":8000}
     v":3
     was":{"metadata":{"labels":null}}}
-    >>> recordable = shape_of({"metadata": {"labels": {"fusioninfer.io/service": None}}})
-    >>> read(text, recordable).put_on == injected
+    >>> read(text, {"metadata": {"labels": {"fusioninfer.io/service": None}}}).put_on == injected
     True
 
 Version 2 has digests too, which are not read, and empty parts. A release reads a version before it writes it
@@ -46,7 +44,7 @@ from intent import Object, budget
 from intent.annotations import EXPANSION
 from intent.errors import FieldError
 from intent.launch import Decision
-from intent.served import SERVES, Served, bounded, of_record, to_record
+from intent.served import Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed
 from intent.tree import Overlay
 from webhook.overlay.base import Base, read_base
@@ -134,124 +132,89 @@ def find(*objects: Object | None) -> Any:
     return None
 
 
-# --- writing --------------------------------------------------------------------------------------------
+# --- the form -------------------------------------------------------------------------------------------
+
+
+class _Form(
+    msgspec.Struct, omit_defaults=True, rename={"version": "v", "decision": "decided", "rules": "by"}
+):
+    """The members of a record. Those of version 2 that version 3 lacks are not read."""
+
+    version: int
+    decision: Decision
+    parts: dict[str, Part]
+    was: Overlay
+    serves: Any = None
+    base: Any = None
+    refresh: str = ""
+    rules: int = 0
+    leader: str = ""
 
 
 def write(
     expansion: Expansion, was: Overlay, base: Base | None = None, refresh: str = "", leader: str = ""
 ) -> str:
     """Return the text of the annotation."""
-    whole: Object = {
-        "v": VERSION,
-        "by": RULES,
-        "decided": _decided(expansion.decision),
-        "parts": {name: msgspec.to_builtins(part) for name, part in expansion.parts.items()},
-        SERVES: to_record(expansion.served),
-        "was": was,
+    decision, parts, serves = expansion.decision, dict(expansion.parts), to_record(expansion.served)
+    whole = msgspec.to_builtins(_Form(VERSION, decision, parts, was, serves, base, refresh, RULES, leader))
+    whole["decided"] = {
+        one.name: whole["decided"][one.name]
+        for one in fields(decision)
+        if getattr(decision, one.name) != one.default
     }
-    if refresh:
-        whole["refresh"] = refresh
-    if leader:
-        whole["leader"] = leader
-    if base is not None:
-        whole["base"] = msgspec.to_builtins(base)
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
 
-_DECISION: Final = tuple((one.name, one.default) for one in fields(Decision))
-
-
-def _decided(decision: Decision) -> Object:
-    return {name: value for name, default in _DECISION if (value := getattr(decision, name)) != default}
-
-
-# --- reading --------------------------------------------------------------------------------------------
-
-
-class _UnreadableError(Exception):
-    """A text is no record, for the reason in the message."""
-
-
-class _Version(msgspec.Struct, rename={"version": "v"}):
-    """The version of any record."""
-
-    version: int
-
-
-class _Form(msgspec.Struct, rename={"decision": "decided", "rules": "by"}):
-    """The members of a record. Those of version 2 that version 3 lacks are not read."""
-
-    decision: Decision
-    parts: dict[str, Part]
-    was: Overlay
-    serves: Any = None
-    base: Any = None
-    refresh: str | None = None
-    rules: int = 0
-    leader: str = ""
-
-
 def read(
-    text: Any, recordable: type, order: tuple[str, ...] = (), restorable: Any = Any
+    text: Any, recordable: Object, order: tuple[str, ...] = (), restorable: Object | None = None
 ) -> Record | FieldError:
-    """Decode a record. Any other text is an error, not `NO_RECORD`; so is an overlay of another type.
+    """Decode a record. Any other text is an error, not `NO_RECORD`; so is an overlay with other paths.
 
-    `order` is that of the concerns: the items that they add to a list are in it. `restorable` is the type
+    `order` is that of the concerns: the items that they add to a list are in it. `restorable` has the paths
     of `was`.
     """
-    try:
-        return _read(text, recordable, order, restorable)
-    except _UnreadableError as error:
-        remedy = "remove the annotation, which restarts nothing, then kubectl replace it with your file"
-        return FieldError(f"metadata.annotations[{EXPANSION}]", None, f"{error}; {remedy}", "FI901")
+    known = _read(text, recordable, order, restorable)
+    if known is not None:
+        return known
+    message = (
+        f"is not a record that this release writes, or reads (versions 2 and {VERSION}); "
+        "remove the annotation, which restarts nothing, then kubectl replace it with your file"
+    )
+    return FieldError(f"metadata.annotations[{EXPANSION}]", None, message, "FI901")
 
 
-def _read(text: Any, recordable: type, order: tuple[str, ...], restorable: Any) -> Record:
-    if isinstance(text, str) and len(text) > LONGEST:
-        message = f"has {len(text)} characters; an object has at most {LONGEST} in all annotations"
-        raise _UnreadableError(message)
+def _read(text: Any, recordable: Object, order: tuple[str, ...], restorable: Object | None) -> Record | None:
+    if not isinstance(text, str) or len(text) > LONGEST:
+        return None
     try:
-        whole = orjson.loads(text)
-        version = msgspec.convert(whole, _Version).version
-        if version not in READ:
-            message = f"is a record of version {version}; this release reads versions 2 and {VERSION}"
-            raise _UnreadableError(message)
-        found = msgspec.convert(whole, _Form)
+        found = msgspec.convert(orjson.loads(text), _Form)
     except (orjson.JSONDecodeError, msgspec.ValidationError):
-        message = "is not a record of fusioninfer"
-        raise _UnreadableError(message) from None
+        return None
     parts = {name: found.parts[name] for name in order if name in found.parts} | found.parts
-    put_on, wish = _combined(parts, recordable)
-    if not fits(found.was, restorable):
-        message = "has a value that fusioninfer never replaces"
-        raise _UnreadableError(message)
+    combined = _combined(parts, recordable)
+    base = None if found.base is None else read_base(found.base)
+    is_ours = found.version in READ and fits(found.was, restorable) and (base is None) == (found.base is None)
+    if combined is None or not is_ours:
+        return None
+    put_on, wish = combined
     decision = replace(found.decision, serving=bounded(found.decision.serving))
     expansion = Expansion(parts, wish, decision, of_record(found.serves))
-    base = None if found.base is None else read_base(found.base)
-    if base is None and found.base is not None:
-        message = "has templates that fusioninfer never writes"
-        raise _UnreadableError(message)
-    refresh = None if version != VERSION else found.refresh or ""
+    refresh = found.refresh if found.version == VERSION else None
     return Record(put_on, found.was, expansion, base, refresh, found.rules, found.leader)
 
 
-def _combined(parts: Mapping[str, Part], recordable: type) -> tuple[Overlay, Overlay]:
-    """Combine what was injected of all parts, and their wishes. All must be of the type, and agree."""
+def _combined(parts: Mapping[str, Part], recordable: Object) -> tuple[Overlay, Overlay] | None:
+    """Combine what was injected of all parts, and their wishes; None if they are forged, or contradict."""
     put_on = [part.put_on for part in parts.values()]
     left = [part.left for part in parts.values() if part.left]
     if not all(fits(overlay, recordable) for overlay in (*put_on, *left)):
-        message = "has a field that fusioninfer never writes"
-        raise _UnreadableError(message)
+        return None
     try:
         injected = combine(put_on)
         wish = combine((injected, *left)) if left else injected
     except Contradiction:
-        message = "has two values for one field"
-        raise _UnreadableError(message) from None
-    if not _launches_one(injected):
-        message = "has a container twice, or more than one launch in a template"
-        raise _UnreadableError(message)
-    return injected, wish
+        return None
+    return (injected, wish) if _launches_one(injected) else None
 
 
 def _launches_one(put_on: Overlay) -> bool:

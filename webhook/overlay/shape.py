@@ -1,82 +1,50 @@
-"""The type of the overlays that a record may hold: the paths that mutators write, and nothing else.
+"""The overlays that a record may hold: the paths that mutators write, and nothing else.
 
-A record comes with its object, so its overlays may be forged. msgspec holds them against the type.
+A record comes with its object, so its overlays may be forged.
 """
 
 from typing import Any, Final
 
-import msgspec
-
 from intent import Object
 from intent.tree import LIST_KEYS
 
-
-class AnyValue:
-    """A JSON value of any type, except that lists in `LIST_KEYS` have items with keys."""
-
-
-_VALUE: Final = AnyValue()
-_KEY: Final = str | int
-"""The type of the keys by which the items of a list merge."""
-_NESTED: Final = (dict, list)
 _KEYS: Final = {field: frozenset((*keys, "name")) for field, keys in LIST_KEYS.items()}
-"""The fields of items that have the type of a key."""
+"""The fields of items that are keys: strings or numbers."""
 
 
-def fits(overlay: Object, shape: type) -> bool:
-    """Return whether an overlay is of a type of `shape_of`."""
-    try:
-        msgspec.convert(overlay, shape, dec_hook=_checked)
-    except msgspec.ValidationError:
-        return False
-    return True
+def fits(value: Any, paths: Object | None, field: str = "") -> bool:
+    """Return whether a value, which is that of a field, is an overlay with these paths alone.
 
+    In `paths` None stands for any value, and an empty map for keys without a value. Any field may be None,
+    but not the key of an item. Lists in `LIST_KEYS` have items with keys, wherever they are.
 
-def shape_of(paths: Object) -> type:
-    """Return the type of the overlays with these paths.
-
-    In `paths` None stands for any value, and an empty map for keys without a value.
+    >>> fits({"labels": {"app": "x"}, "role": None}, {"labels": {"app": None}, "role": None})
+    True
+    >>> fits({"containers": [{"name": "x", "image": "y"}]}, {"containers": {"name": None, "args": None}})
+    False
     """
-    return _type(paths, frozenset())
+    if value is None:
+        return True
+    if isinstance(value, list):
+        is_plain = paths is None and field not in LIST_KEYS
+        return all(fits(item, None) if is_plain else _is_item(field, item, paths) for item in value)
+    if not isinstance(value, dict) or (paths is not None and field in LIST_KEYS):
+        return paths is None
+    if paths is None:
+        return all(fits(item, None, key) for key, item in value.items())
+    if not paths:
+        return all(item is None for item in value.values())
+    return all(key in paths and fits(item, paths[key], key) for key, item in value.items())
 
 
-def _type(paths: Object, keys: frozenset[str]) -> type:
-    """Return the type of a map, or of the items of a list with these keys."""
-    fields = [(f"field{at}", *_field(key, paths[key], keys)) for at, key in enumerate(paths)]
-    names = {field: key for (field, *_), key in zip(fields, paths, strict=True)}
-    return msgspec.defstruct("Overlay", fields, rename=names, forbid_unknown_fields=True)
-
-
-def _field(key: str, below: Object | None, keys: frozenset[str]) -> tuple[Any, Any]:
-    """Return the type of one field, and its default. Any field may be removed, but not the key of an item."""
-    if key in keys:
-        return _KEY, ""
-    if key in LIST_KEYS:
-        return list[_type(below or {}, _KEYS[key])] | None, None  # type: ignore[misc] # made here
-    if below == {}:
-        return dict[str, None] | None, None
-    return (AnyValue if below is None else _type(below, frozenset())) | None, None
-
-
-def _checked(_: type, value: Any) -> AnyValue:
-    """Return a `AnyValue`, which msgspec wants in place of one that is allowed.
-
-    Raises:
-        ValueError: a list in `LIST_KEYS` has an item that is no map, or without proper keys.
-    """
-    if type(value) in _NESTED and not _is_keyed("", value):
-        raise ValueError
-    return _VALUE
-
-
-def _is_keyed(key: str, value: Any) -> bool:
-    """Return whether all lists in a value have the keys by which such lists merge."""
-    if type(value) is dict:
-        return all(_is_keyed(name, item) for name, item in value.items() if type(item) in _NESTED)
-    if key in LIST_KEYS and not all(_has_keys(key, item) for item in value):
+def _is_item(field: str, item: Any, paths: Object | None) -> bool:
+    """Return whether a value is an item of a list that merges by keys, with proper ones and these paths."""
+    if (
+        field not in LIST_KEYS
+        or not isinstance(item, dict)
+        or not (paths is None or item.keys() <= paths.keys())
+    ):
         return False
-    return all(_is_keyed("", item) for item in value if type(item) in _NESTED)
-
-
-def _has_keys(field: str, item: Any) -> bool:
-    return isinstance(item, dict) and all(isinstance(item.get(key, ""), _KEY) for key in _KEYS[field])
+    keys = item.keys() & _KEYS[field]
+    rest = {key: value for key, value in item.items() if key not in keys}
+    return all(type(item[key]) in (str, int) for key in keys) and fits(rest, paths)

@@ -9,10 +9,10 @@ from intent.annotations import PARTS
 from intent.settings import Settings
 from tests.webhook.inputs import intents
 from webhook import layout
-from webhook.mutate import CONCERNS, ORDER, RECORDABLE, REPLACEABLE, WRITABLE, expansion, input_of
+from webhook.mutate import CONCERNS, ORDER, REPLACEABLE, WRITABLE, expansion, input_of
 from webhook.mutate.concern import Concern, Paths, union
 from webhook.overlay.record import Record, read, write
-from webhook.overlay.shape import fits, shape_of
+from webhook.overlay.shape import fits
 
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
 
@@ -43,10 +43,9 @@ def test_a_mutator_writes_only_the_paths_of_its_row(concern: Concern) -> None:
 
 @each_concern
 def test_a_record_may_hold_what_a_mutator_writes(concern: Concern) -> None:
-    shape = shape_of(concern.writes)
     overlays = [concern.mutate(input_of(intent, Settings())) for intent in intents()]
 
-    assert [overlay for overlay in overlays if not fits(overlay, shape)] == []
+    assert [overlay for overlay in overlays if not fits(overlay, concern.writes)] == []
 
 
 def test_a_path_that_no_row_has_is_found() -> None:
@@ -113,6 +112,6 @@ def test_a_value_in_one_tree_is_a_value_in_their_union() -> None:
 
 def test_a_recorded_expansion_has_the_order_of_a_new_one() -> None:
     made = [expansion(intent, Settings()) for intent in intents()]
-    again = [read(write(one, {}), RECORDABLE, ORDER) for one in made]
+    again = [read(write(one, {}), WRITABLE, ORDER) for one in made]
 
     assert [one.expansion.wish for one in again if isinstance(one, Record)] == [one.wish for one in made]

@@ -7,7 +7,7 @@ import pytest
 
 from intent.errors import FieldError
 from tests.builders.lws import WORKER, changed, lws, put
-from webhook.mutate import RECORDABLE
+from webhook.mutate import WRITABLE
 from webhook.overlay import record
 from webhook.overlay.record import Expansion, Part, Record
 from webhook.overlay.revert import NO_LAYER, layer, revert
@@ -66,7 +66,7 @@ def in_worker(template: Any) -> Any:
     ],
 )
 def test_garbage_and_forgeries_are_errors(text: Any) -> None:
-    found = record.read(text, RECORDABLE)
+    found = record.read(text, WRITABLE)
 
     assert isinstance(found, FieldError)
     assert found.code == "FI901"
@@ -75,7 +75,7 @@ def test_garbage_and_forgeries_are_errors(text: Any) -> None:
 def test_a_written_record_can_be_read() -> None:
     put_on = {"metadata": {"labels": {"llm-d.ai/role": "both"}}}
 
-    found = record.read(record.write(expansion(put_on), {"metadata": None}, refresh="1"), RECORDABLE)
+    found = record.read(record.write(expansion(put_on), {"metadata": None}, refresh="1"), WRITABLE)
 
     assert found == Record(put_on, {"metadata": None}, expansion(put_on), refresh="1")
 
@@ -83,7 +83,7 @@ def test_a_written_record_can_be_read() -> None:
 def test_a_record_of_version_2_can_be_read() -> None:
     older = {"v": 2, "in": "d", "from": {"layout": "l"}, "parts": {"labels": {"in": "p"}}}
 
-    found = record.read(written({}, **older), RECORDABLE)
+    found = record.read(written({}, **older), WRITABLE)
 
     assert found == Record({}, {}, Expansion({"labels": Part()}), refresh=None, rules=1)
 
@@ -104,7 +104,7 @@ def original(live: Any, found: Record | None = None) -> Any:
 
 
 def _record(expanded: Any) -> Record:
-    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"], RECORDABLE)
+    found = record.read(expanded["metadata"]["annotations"]["fusioninfer.io/expansion"], WRITABLE)
     assert isinstance(found, Record)
     return found
 
