@@ -192,8 +192,7 @@ def _about_arguments(given: Input) -> Iterator[frozenset[str]]:
 
 def _edited(write: Write) -> Iterator[FieldError]:
     """FI523: launches that were edited by hand."""
-    for field, template in write.reverted.kept.items():
-        edited = {container["name"] for container in template["spec"]["containers"]}
+    for field, edited in write.reverted.launches.items():
         spec = pod_of(template_of(write.live, field))
         for at, container in enumerate(listed(spec.get("containers"))):
             if mapping(container).get("name") in edited:
@@ -276,7 +275,7 @@ def _lacks_part(write_state: Fresh, validated: _Validated, settings: Settings) -
     if all(has_some(write_state.write.live, overlay) for overlay in ruled if overlay):
         return False
     wished = wish(write_state, settings)
-    kept = {"spec": {"leaderWorkerTemplate": write_state.write.reverted.kept}}
+    kept = write_state.write.reverted.edited(write_state.write.live)
     parts = wished.reduced(write_state.write.inject(wished).put_on).parts.values()
     overlays = (remainder(part.put_on, kept) for part in parts)
     return not all(has_some(write_state.write.live, overlay) for overlay in overlays if overlay)

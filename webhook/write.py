@@ -165,6 +165,8 @@ class Write:
 
     def inject(self, wished: Expansion) -> Injection:
         """Inject what the concerns wish for into the original. Edits of a launch that stay are restored."""
+        if self.is_first:
+            return inject(self.reverted.original, wished.wish, REPLACEABLE)
         original = without_mounted(self.reverted, wished.wish)
         injection = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old

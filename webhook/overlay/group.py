@@ -1,9 +1,10 @@
 """The LeaderWorkerTemplate of an object or an overlay, and the pod templates in it; any JSON may be there."""
 
+from collections.abc import Callable
 from typing import Final
 
 from intent import Object
-from intent.shapes import mapping
+from intent.shapes import listed, mapping
 from intent.tree import by_identity
 
 LEADER: Final = "leaderTemplate"
@@ -39,3 +40,10 @@ def pod_of(template: Object) -> Object:
 def containers_of(template: Object) -> dict[str, Object]:
     """Return the containers of a pod template by name."""
     return by_identity("containers", pod_of(template).get("containers"))
+
+
+def with_containers(template: Object, change: Callable[[Object], Object]) -> Object:
+    """Return a pod template with each of its containers changed."""
+    spec = pod_of(template)
+    items = [change(one) if isinstance(one, dict) else one for one in listed(spec.get("containers"))]
+    return {**template, "spec": {**spec, "containers": items}} if items else template

@@ -23,9 +23,11 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from intent import Object
-from intent.shapes import mapping
+from intent.shapes import containers_of as all_containers_of
+from intent.shapes import listed, mapping, text
 from intent.tree import by_identity, equivalent, index, is_keyed, keys_of, same
-from webhook.overlay.launch import ARGUMENTS, Launches, launch3, with_arguments
+from webhook.overlay.group import containers_of, pod_of, with_containers
+from webhook.overlay.launch import ARGUMENTS, Launches, arguments, is_launched, launch3, with_arguments
 from webhook.overlay.overlay import WHOLE
 from webhook.overlay.written import Unread
 
@@ -151,3 +153,69 @@ def _within(value: Any, base: Any) -> Any:
     if not isinstance(value, dict) or not isinstance(base, dict):
         return value
     return {key: _within(one, base[key]) for key, one in value.items() if base.get(key) is not None}
+
+
+# --- a template as a whole ------------------------------------------------------------------------------
+
+
+Renaming = tuple[str, str]
+"""The old and the new name of a container."""
+
+
+def merge_template(sides: Sides, before: Launches) -> tuple[Object, Launches]:
+    """Merge a pod template; return the origins of launches too, which may be those of the write before."""
+    found = Launches()
+    made = merge3("", _with_edited_volumes(sides), found)
+    there, launches = containers_of(sides.theirs), Launches()
+    for name in launched(sides):
+        origin = found.get(name, "injected") if name in there else "written"
+        launches[name] = before.get(name, origin) if origin == "injected" else origin
+    return {} if made is None else made, launches
+
+
+def launched(sides: Sides) -> list[str]:
+    """Return the names of the containers that were launched."""
+    base, ours = containers_of(sides.base), containers_of(sides.ours)
+    return [name for name in ours if arguments(ours[name]) != arguments(base.get(name, ours[name]))]
+
+
+def renamed(sides: Sides) -> Renaming | None:
+    """Return the old and the new name of the one container that the write renamed, which keeps its part."""
+    base, theirs = containers_of(sides.base), containers_of(sides.theirs)
+    gone, new = ([*one.keys() - other.keys()] for one, other in ((base, theirs), (theirs, base)))
+    if len(gone) != 1 or len(new) != 1:  # others too: the one with a launch
+        gone = [name for name in launched(sides) if name in gone]
+        new = [name for name in new if is_launched(arguments(theirs[name]))]
+    return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
+
+
+def with_name(template: Object, old: str, name: str) -> Object:
+    """Return a template with another name of one container."""
+    return with_containers(template, lambda one: {**one, "name": name} if one.get("name") == old else one)
+
+
+def _with_edited_volumes(sides: Sides) -> Sides:
+    """Return the sides without the mounts of added volumes that were edited: both are the author's."""
+    base, ours, theirs, file = (by_identity("volumes", pod_of(mapping(one)).get("volumes")) for one in sides)
+    added = base.keys() - ours.keys() - file.keys()
+    edited = {name for name in added if name in theirs and not equivalent(theirs[name], base[name])}
+
+    def without_mounts(container: Object) -> Object:
+        mounts = listed(container.get("volumeMounts"))
+        return {**container, "volumeMounts": [one for one in mounts if volume_of(one) not in edited]}
+
+    return sides._replace(base=with_containers(sides.base, without_mounts)) if edited else sides
+
+
+def volume_of(mount: Any) -> str:
+    """Return the name of the volume of a mount, and that of a volume."""
+    return text(mapping(mount).get("name"))
+
+
+def lost_volumes(template: Object, live: Object) -> list[Object]:
+    """Return the volumes of the live template that another one mounts and lacks: none goes while mounted."""
+    known, found = (by_identity("volumes", pod_of(one).get("volumes")) for one in (template, live))
+    lost = {name: found[name] for name in found.keys() - known.keys()}
+    containers = (one for _, one in all_containers_of(pod_of(template)) if lost)
+    mounted = (volume_of(mount) for one in containers for mount in listed(one.get("volumeMounts")))
+    return [lost[name] for name in dict.fromkeys(mounted) if name in lost]

@@ -107,8 +107,9 @@ def _edits(lws: Object, parts: Reverted) -> Overlay | None:
 
 
 def _with_kept(reverted: Reverted, parts: Reverted) -> Reverted:
-    kept, inner = {**parts.kept, **reverted.kept}, merge(parts.inner, reverted.inner)
-    return replace(reverted, kept=kept, inner=inner)
+    names = parts.kept.keys() | reverted.kept.keys()
+    kept = {name: [*parts.kept.get(name, ()), *reverted.kept.get(name, ())] for name in names}
+    return replace(reverted, kept=kept)
 
 
 def _copied(parts: Reverted, base: Base) -> Object:

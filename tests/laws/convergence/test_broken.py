@@ -89,7 +89,7 @@ def _owned_whole(value: Any, fields: Object, field: str = "") -> Any:
 
 
 def _with_no_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revert, "_lost_volumes", lambda *_: [])
+    monkeypatch.setattr(revert, "lost_volumes", lambda *_: [])
 
 
 _separate: Final = refill.separate
