@@ -229,7 +229,7 @@ def written(write: Write, wished: Expansion, injection: Injection) -> str:
 def _has_plain_leader(write: Write, injection: Injection) -> bool:
     """Return whether the leader's template is made from the workers' without edits."""
     is_made = COPY in template_of(injection.put_on, LEADER)
-    return is_made and not (write.reverted.delta or write.reverted.launches)
+    return is_made and (write.is_first or not (write.reverted.delta or write.reverted.launches))
 
 
 def wish(

@@ -220,10 +220,12 @@ def _write(
 ) -> Write:
     stamp, old = _stamp(live), before.sent if before else None
     sent, live = live, merge(live, stamp) if stamp else live
-    injected = before.layers if before and record is before.record else layers(record, live)
-    file = {} if record is NO_RECORD else written(live, old)
-    reverted = found = revert(live, injected.concerns, file)
-    filling = None
+    injected, file, found, filling = Layers(), Object(), Reverted(live), None
+    if record is not NO_RECORD:
+        injected = before.layers if before and record is before.record else layers(record, live)
+        file = {} if old is None else written(live, old)
+        found = revert(live, injected.concerns, file)
+    reverted = found
     if record.base is not None or BASE_REFS in annotations(live):
         stored = before.filling if before and before.has_record else None
         then = before.layers.concerns if before else NO_LAYER

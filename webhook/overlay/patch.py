@@ -11,7 +11,6 @@ container gets another image, `old` is removed, and `new` is added before the fi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import compress, repeat
 from operator import is_not
@@ -28,53 +27,41 @@ UNIONS: Final = frozenset({"env", "volumes"})
 _ABSENT: Final = object()
 
 
-def patch(live: Object, wanted: Object, stays: Callable[[str, Any], bool] = is_default) -> list[Operation]:
+Stays = Callable[[str, Any], bool]
+"""Says of a field that is not wanted, and of its value, whether it stays."""
+
+
+def patch(live: Object, wanted: Object, stays: Stays = is_default, path: str = "") -> list[Operation]:
     """Return the operations that make `wanted` from `live`. Values that both share are not walked.
 
     A field that is not wanted stays if `stays` says so: the API server or LWS may have filled it in. So does
     another spelling of a quantity.
     """
-    work = _Work(stays)
-    _patch_map(live, wanted, "", work)
-    return work.operations
-
-
-@dataclass(slots=True)
-class _Work:
-    """The rule for empty fields that are not wanted, and the operations so far."""
-
-    stays: Callable[[str, Any], bool]
-    operations: list[Operation] = field(default_factory=list)
-
-
-def _patch_map(live: Object, wanted: Object, path: str, work: _Work) -> None:
+    made: list[Operation] = []
     if not live.keys() <= wanted.keys():
-        work.operations += [
-            {"op": "remove", "path": f"{path}/{escaped(key)}"}
-            for key, value in live.items()
-            if key not in wanted and not work.stays(key, value)
-        ]
+        gone = (key for key, value in live.items() if key not in wanted and not stays(key, value))
+        made += [{"op": "remove", "path": f"{path}/{escaped(key)}"} for key in gone]
     is_other = map(is_not, wanted.values(), map(live.get, wanted, repeat(_ABSENT)))
     for key, value in compress(wanted.items(), is_other):  # few fields of a map are no longer the same
+        place = f"{path}/{escaped(key)}"
         if key in live:
-            _patch_value(key, live[key], value, f"{path}/{escaped(key)}", work)
+            made += _patch_value(key, live[key], value, stays, place)
         else:
-            work.operations.append({"op": "add", "path": f"{path}/{escaped(key)}", "value": value})
+            made.append({"op": "add", "path": place, "value": value})
+    return made
 
 
-def _patch_value(field: str, live: Any, wanted: Any, path: str, work: _Work) -> None:
+def _patch_value(field: str, live: Any, wanted: Any, stays: Stays, path: str) -> list[Operation]:
     if isinstance(live, dict) and isinstance(wanted, dict):
-        if field not in QUANTITIES or canonical(live, field) != canonical(wanted, field):
-            _patch_map(live, wanted, path, work)
-        return
+        is_other = field not in QUANTITIES or canonical(live, field) != canonical(wanted, field)
+        return patch(live, wanted, stays, path) if is_other else []
     if same(live, wanted):
-        return
+        return []
     if is_keyed(field, live) and is_keyed(field, wanted):
         have, want = by_identity(field, live), by_identity(field, wanted)
         if len(have) == len(live) and len(want) == len(wanted) and _is_in_order(have, want):
-            _patch_items(field, (have, want), path, work)
-            return
-    work.operations.append({"op": "replace", "path": path, "value": wanted})
+            return _patch_items(field, (have, want), stays, path)
+    return [{"op": "replace", "path": path, "value": wanted}]
 
 
 def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> bool:
@@ -85,27 +72,24 @@ def _is_in_order(have: dict[Identity, Object], want: dict[Identity, Object]) -> 
 Items = dict[Identity, Object]
 
 
-def _patch_items(field: str, lists: tuple[Items, Items], path: str, work: _Work) -> None:
+def _patch_items(field: str, lists: tuple[Items, Items], stays: Stays, path: str) -> list[Operation]:
     """Patch items that stay, remove others from the last to the first, then add new ones in their places."""
     live, wanted = lists
+    made: list[Operation] = []
     for at, (key, item) in enumerate(live.items()):
-        if key in wanted and item is not wanted[key]:
-            _patch_item(field, item, wanted[key], f"{path}/{at}", work)
+        if key in wanted and field in UNIONS and item.keys() != wanted[key].keys():
+            made.append({"op": "replace", "path": f"{path}/{at}", "value": wanted[key]})
+        elif key in wanted and item is not wanted[key]:
+            made += patch(item, wanted[key], stays, f"{path}/{at}")
     gone = [at for at, key in enumerate(live) if key not in wanted]
-    work.operations += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
+    made += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
     length = len(live) - len(gone)
     for at, (key, item) in enumerate(wanted.items()):
         if key not in live:
             place = "-" if at == length else at
-            work.operations.append({"op": "add", "path": f"{path}/{place}", "value": item})
+            made.append({"op": "add", "path": f"{path}/{place}", "value": item})
             length += 1
-
-
-def _patch_item(field: str, live: Object, wanted: Object, path: str, work: _Work) -> None:
-    if field in UNIONS and live.keys() != wanted.keys():
-        work.operations.append({"op": "replace", "path": path, "value": wanted})
-    else:
-        _patch_map(live, wanted, path, work)
+    return made
 
 
 @lru_cache(maxsize=256)

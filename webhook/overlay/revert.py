@@ -212,7 +212,7 @@ def _template(
         return None
     held = template_of(file, name)
     sides = Sides(before.base[name], before.ours[name], template, held or None)
-    if _is_exported(sides) or (_is_withdrawn(live) and _holds_launch(sides)):
+    if held and (_is_exported(sides) or (_is_withdrawn(live) and _holds_launch(sides))):
         return _Template(sides, template, {}, is_exported=True)
     made, launches, renaming = sides.ours, before.launches.get(name, {}), None
     if held or template is not before.base[name]:

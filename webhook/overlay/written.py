@@ -49,17 +49,17 @@ class Named(list[Any]):
     """A list that the file has, perhaps with other items: `managedFields` shows its name alone."""
 
 
-def written(live: Object, old: Object | None) -> Object:
+def written(live: Object, old: Object) -> Object:
     """Return the part of the live object that the writer's file holds; empty if that is not known.
 
     A file that holds the record was exported from the cluster, and shows nothing about its other fields.
     """
-    return {} if old is None else _last_applied(live, old) or _applied(live, old)
+    return _last_applied(live, old) or _applied(live, old)
 
 
 def is_applied(live: Object, old: Object | None) -> bool:
     """Return whether the write is a server-side apply."""
-    return old is not None and bool(_new_applies(live, old))
+    return old is not None and bool(_new_apply(live, old))
 
 
 def is_applied_after_export(live: Object, old: Object) -> bool:
@@ -98,29 +98,19 @@ def _common(live: Any, file: Any, field: str = "") -> Any:
 
 
 def _applied(live: Object, old: Object) -> Object:
-    fields: Object = {}
-    for entry in _new_applies(live, old):
-        if applied := mapping(entry.get("fieldsV1")):
-            fields = _united(fields, applied) if fields else applied
+    fields = mapping(_new_apply(live, old).get("fieldsV1"))
     found = mapping(_owned(live, fields)) if fields else {}
     return {} if EXPANSION in _annotations(found) else found
 
 
-def _united(one: Object, other: Object) -> Object:
-    """Return the fields of two sets."""
-    common = one.keys() & other.keys()
-    return {**one, **other, **{key: _united(mapping(one[key]), mapping(other[key])) for key in common}}
-
-
-def _new_applies(live: Object, old: Object) -> list[Object]:
-    """Return the entries of an apply that is this write: those with a new time."""
+def _new_apply(live: Object, old: Object) -> Object:
+    """Return the entry of an apply that is this write, the one with a new time; empty for another write."""
     now, then = _entries(live), _entries(old)
     times = {str(one.get("manager")): one.get("time") for one in _applies(then, but=now)}
-    return [
-        one
-        for one in _applies(now, but=then)
-        if one.get("time") not in (None, times.get(str(one.get("manager"))))
-    ]
+    for one in _applies(now, but=then):
+        if one.get("time") not in (None, times.get(str(one.get("manager")))):
+            return one
+    return {}
 
 
 def _applies(entries: list[bytes], *, but: list[bytes]) -> list[Object]:

@@ -13,7 +13,7 @@ from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.group import LEADER, WORKER, group_of, with_group
 from webhook.overlay.patch import patch
-from webhook.overlay.record import NO_RECORD, Record
+from webhook.overlay.record import Record
 from webhook.overlay.revert import NO_LAYER, Layer, Reverted, layer, revert, without_mounted
 from webhook.templates.content import bypassed, content, key_of
 from webhook.templates.fill import FilledObject, fill
@@ -28,8 +28,6 @@ class Layers(NamedTuple):
 
 def layers(record: Record, stored: Object) -> Layers:
     """Return what the write before injected into the stored object, whose record this is."""
-    if record is NO_RECORD:
-        return Layers()
     base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was, record.leader)
     if not base.put_on:
         return Layers(concerns)
