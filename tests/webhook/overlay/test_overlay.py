@@ -91,25 +91,6 @@ def test_put_keeps_the_authors_values() -> None:
     assert (made.put_on, made.was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
 
 
-def test_put_keeps_an_authors_item_unchanged() -> None:
-    original = {"env": [{"name": "IP", "value": "9"}]}
-
-    made = put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ())
-
-    assert made == (original, {}, {}, ())
-
-
-def test_put_replaces_command_and_args() -> None:
-    original = {"containers": [{"name": "e", "args": ["a"]}]}
-
-    made = put(
-        original, {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}, ("command", "args")
-    )
-
-    assert made.put_on == {"containers": [{"name": "e", "command": ["ray"], "args": ["b"]}]}
-    assert made.was == {"containers": [{"name": "e", "command": None, "args": ["a"]}]}
-
-
 def test_contradicting_mutators_raise() -> None:
     with pytest.raises(Contradiction):
         combine([{"a": {"b": 1}}, {"a": {"b": 2}}])

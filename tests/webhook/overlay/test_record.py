@@ -141,9 +141,3 @@ def test_a_forged_value_that_was_replaced_raises_nothing(items: Any) -> None:
 @pytest.mark.parametrize("metadata", [[1], "x", 7, True, None, {"annotations": [1]}, {"annotations": "x"}])
 def test_metadata_of_another_shape_has_no_record(metadata: Any) -> None:
     assert record.find({"metadata": metadata}) is None
-
-
-def without_record(found: Any) -> Any:
-    annotations = found["metadata"]["annotations"]
-    kept = {key: value for key, value in annotations.items() if key != "fusioninfer.io/expansion"}
-    return {**found, "metadata": {**found["metadata"], "annotations": kept}}
