@@ -125,7 +125,7 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
     found = replace(found, serving=decided.get("serving", found.serving))
     serving = found.serving
     can_move = (can_differ or serving.everywhere) and {LAUNCH, SIDECAR} <= concerns
-    servers = tuple(_servers(intent, plan, serving, settings)) if can_move and intent.sidecar else ()
+    servers = tuple(_servers(intent, plan, serving, settings)) if can_move else ()
     move = engine_move(intent, servers, serving, settings) if servers else None
     if "port" in decided and isinstance(move, Moved):
         move = replace(move, to=decided["port"]) if decided["port"] else None

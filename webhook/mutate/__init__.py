@@ -1,4 +1,4 @@
-"""The mutators: one concern per module, one table that lists them.
+"""The mutators: one function a concern, one table that lists them.
 
 A mutator reads its `Input` and returns an overlay. It does not know the other mutators, the live object, or
 what was injected before; `webhook.expand` handles those. To drop a concern, remove its row from `CONCERNS`.
@@ -15,19 +15,12 @@ from intent.tree import NOTHING, Overlay
 from webhook.launchers.plan import stays
 from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
-from webhook.mutate.dns import DNS
-from webhook.mutate.env import ENV
-from webhook.mutate.gang import GANG
-from webhook.mutate.labels import LABELS
-from webhook.mutate.launch import LAUNCH
-from webhook.mutate.lora import LORA
-from webhook.mutate.model import MODEL
-from webhook.mutate.probes import PROBES
-from webhook.mutate.shm import SHM
-from webhook.mutate.shm_limit import SHM_LIMIT
+from webhook.mutate.launch import DNS, ENV, LAUNCH, SPLIT
+from webhook.mutate.membership import GANG, LABELS
+from webhook.mutate.model import LORA, MODEL
+from webhook.mutate.probes import PROBES, STARTUP
+from webhook.mutate.shm import SHM, SHM_LIMIT
 from webhook.mutate.sidecar import SIDECAR
-from webhook.mutate.split import SPLIT
-from webhook.mutate.startup import STARTUP
 from webhook.overlay.overlay import WHOLE, Contradiction, combine
 from webhook.overlay.proven import is_on
 from webhook.overlay.put import in_order_of
@@ -71,7 +64,13 @@ def input_of(
     decided: Mapping[str, Any] = UNDECIDED,
 ) -> Input:
     """Return the input of mutators and validators for one object; `decided` are recorded decisions."""
-    names = frozenset([concern.name for concern in concerns if concern.skip not in intent.skip])
+    names = frozenset(
+        [
+            concern.name
+            for concern in concerns
+            if concern.skip not in intent.skip and (not concern.asked or getattr(intent, concern.asked))
+        ]
+    )
     return read_input(intent, settings, names, decided)
 
 

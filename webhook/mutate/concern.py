@@ -1,15 +1,21 @@
 """One row per concern: its mutator, the paths that it writes, its rules, and how an author opts out.
 
-Mutators stay plain functions. `fusioninfer explain` and docs/codes.md find a rule by the path of a field.
-Tests check that each field that a mutator writes has a rule of its row, and is one of its paths.
+A mutator is a plain function, of the whole input or of each template (`for_launches` …). A rule is found by
+the path of a field, for `fusioninfer explain` and docs/codes.md. Tests check that each field that a mutator
+writes has a rule of its row, and is one of its paths.
 """
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, Final
 
-from intent.tree import Overlay
+from intent import Object
+from intent.launch import Launch
+from intent.lws import Engine, Template
+from intent.tree import NOTHING, Overlay
 from webhook.layout import Input
 
 Mutator = Callable[[Input], Overlay]
@@ -43,16 +49,18 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One concern of the mutating webhook. To remove one, delete its module and its row in `CONCERNS`."""
+    """One concern of the mutating webhook. To remove one, delete its row in `CONCERNS` and its mutator."""
 
     name: str
-    """The name of its module and of its mutator."""
+    """The name of its mutator."""
     mutate: Mutator
     writes: Paths
     """Every path that the mutator may write."""
     rules: tuple[Rule, ...]
     opt_out: str
     """How an author does without it, for docs/codes.md."""
+    asked: str = ""
+    """The field of the Intent without which it does nothing; empty: there is none."""
     skip: str = ""
     """The word of `fusioninfer.io/skip` that leaves it out as a whole."""
     parts: tuple[str, ...] = ()
@@ -89,3 +97,61 @@ def union(*trees: Paths) -> Paths:
             known = found.get(key, {})
             found[key] = None if known is None or below is None else union(known, below)
     return found
+
+
+# --- mutators -----------------------------------------------------------------------------------------
+
+
+def for_templates(write: Callable[[Template, Input], Overlay]) -> Mutator:
+    """Return the mutator that writes this overlay into each pod template that there will be."""
+
+    @wraps(write)
+    def mutate(inputs: Input) -> Overlay:
+        return in_group({one.field: write(one, inputs) for one in inputs.layout.templates})
+
+    return mutate
+
+
+def for_engines(write: Callable[[Template, Engine, Input], Overlay]) -> Mutator:
+    """Return the mutator that writes this overlay into each pod template whose engine is known."""
+
+    @wraps(write)
+    def mutate(inputs: Input) -> Overlay:
+        templates = inputs.layout.templates
+        return in_group({one.field: write(one, one.engine, inputs) for one in templates if one.engine})
+
+    return mutate
+
+
+def for_launches(write: Callable[[Launch, Input], Overlay]) -> Mutator:
+    """Return the mutator that writes this overlay into each pod template with a launcher."""
+
+    @wraps(write)
+    def mutate(inputs: Input) -> Overlay:
+        plan = inputs.layout.plan
+        launches = plan.launches if plan.rewritten else ()
+        return in_group({one.template.field: write(one, inputs) for one in launches})
+
+    return mutate
+
+
+def in_group(templates: Mapping[str, Overlay]) -> Overlay:
+    """Return the overlay of an object from those of its pod templates; empty if all of those are."""
+    needed = {field: overlay for field, overlay in templates.items() if overlay}
+    return {"spec": {"leaderWorkerTemplate": needed}} if needed else {}
+
+
+def in_engine(engine: Engine, container: Overlay, pod: Overlay = NOTHING) -> Overlay:
+    """Return a pod template's overlay: `container` for the engine, `pod` for the rest of the pod spec."""
+    if container:
+        pod = {**pod, "containers": [{"name": engine.container, **container}]}
+    return {"spec": pod} if pod else {}
+
+
+_UNPRIVILEGED: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+"""The other fields of PodSecurity's `restricted` level are up to the pod or the engine."""
+
+
+def unprivileged(engine: Engine) -> Object:
+    """Return the security context of an init container: without privileges, as the user of the engine."""
+    return _UNPRIVILEGED | (json.loads(engine.security) if engine.security else {})

@@ -1,81 +1,83 @@
-"""The launch of the engine: command, args, ports, accelerators. No other mutator writes command and args."""
+"""The launch of the engine over all pods of a group: command, args, ports, and what they need in each pod.
+
+No other mutator writes command and args.
+"""
 
 from typing import Final
 
+from intent import Object
 from intent.annotations import LAUNCHER, LORA, MODEL, PARALLELISM, STRATEGY
+from intent.container import SIDE_CHANNEL
 from intent.launch import Launch
 from intent.lws import Engine, Template
-from intent.tree import Overlay
+from intent.names import WAIT_FOR_LEADER
+from intent.transfer import read_transfer
+from intent.tree import COPY, DIGEST, Overlay
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.container import Container, with_words
-from webhook.layout import LAUNCH as NAME
-from webhook.layout import Input, Layout
+from webhook.launchers.container import Container
+from webhook.launchers.launcher import POD_IP
+from webhook.layout import LAUNCH as LAUNCH_NAME
+from webhook.layout import SPLIT as SPLIT_NAME
+from webhook.layout import Input
 from webhook.mutate.concern import (
+    COMMANDS,
+    PROBES,
     SIZE,
     Concern,
     Rule,
+    for_engines,
+    for_launches,
+    for_templates,
+    in_engine,
+    in_group,
     of_containers,
+    of_templates,
+    unprivileged,
     values,
 )
-from webhook.mutate.templates import for_engines, for_launches, in_engine
+
+# --- the container ------------------------------------------------------------------------------------
 
 
 def launch(inputs: Input) -> Overlay:
     """Write command and args for the launcher, or only what blocks and a moved port change in them."""
-    intent, plan = inputs.intent, inputs.layout.plan
-    if not plan.rewritten:
-        return _changed(inputs.layout)
-    write, opens = LAUNCHERS[plan.launcher].write, "port" not in intent.skip
-
-    def template(launch: Launch) -> Overlay:
-        container = write(launch, plan, intent.size)
-        if _differs(launch.template):
-            container = _whole(container, launch.engine)
-        return in_engine(launch.engine, _written(container, opens=opens) | _requests(launch.template))
-
-    return for_launches(plan.launches, template)
+    return _launched(inputs) if inputs.layout.plan.rewritten else _changed(inputs)
 
 
-def _differs(template: Template) -> bool:
-    """Return whether the engine's own command and args differ from those that its author wrote."""
-    return bool(template.moved or template.filled)
+@for_launches
+def _launched(launch: Launch, inputs: Input) -> Overlay:
+    plan, intent = inputs.layout.plan, inputs.intent
+    container = LAUNCHERS[plan.launcher].write(launch, plan, intent.size)
+    return _written(launch.template, launch.engine, container, opens="port" not in intent.skip)
 
 
-def _changed(layout: Layout) -> Overlay:
-    """Write what blocks and a moved port change in engines without a launcher."""
-
-    def template(changed: Template, engine: Engine) -> Overlay:
-        whole = _written(_whole(Container(), engine), opens=False) if _differs(changed) else {}
-        return in_engine(engine, whole | _requests(changed))
-
-    return for_engines(layout, template)
+@for_engines
+def _changed(template: Template, engine: Engine, _inputs: Input) -> Overlay:
+    return _written(template, engine, Container(), opens=False)
 
 
-def _requests(template: Template) -> Overlay:
-    """Return the accelerators of a block. The limit is the request too: they cannot be overcommitted."""
-    asked = template.requested
-    return {"resources": {"limits": {asked.resource: str(asked.count)}}} if asked.count else {}
+def _written(template: Template, engine: Engine, container: Container, *, opens: bool) -> Overlay:
+    """Return the overlay of the container; `opens` adds the launcher's ports.
 
-
-def _whole(container: Container, engine: Engine) -> Container:
-    """Fill in the engine's own command and args, which were changed, where the launcher writes none."""
-    engine = with_words(engine, container)
-    return Container(engine.command, engine.args, container.ports)
-
-
-def _written(container: Container, *, opens: bool) -> Overlay:
-    """Return the container's overlay; `opens` adds the launcher's ports."""
-    written: Overlay = {}
-    for field, items in (("command", container.command), ("args", container.args)):
-        if items is not None:
-            written[field] = list(items) or None
+    Where a block or a sidecar changed the engine's command and args, those that no launcher writes are
+    written too. The limit of accelerators is their request too: they cannot be overcommitted.
+    """
+    is_changed, written = bool(template.moved or template.filled), dict[str, object]()
+    for field, items, own in (
+        ("command", container.command, engine.command),
+        ("args", container.args, engine.args),
+    ):
+        if items is not None or is_changed:
+            written[field] = list(own if items is None else items) or None
     if container.ports and opens:
         written["ports"] = [{"containerPort": port} for port in container.ports]
-    return written
+    if asked := template.requested.count:
+        written["resources"] = {"limits": {template.requested.resource: str(asked)}}
+    return in_engine(engine, written)
 
 
 LAUNCH: Final = Concern(
-    NAME,
+    LAUNCH_NAME,
     launch,
     unit="launch",
     writes=of_containers(
@@ -107,6 +109,136 @@ LAUNCH: Final = Concern(
             r"\.resources(?:\.limits(?:\[[^\]]+\])?)?",
             "each pod needs them for its share of the annotation parallelism, and requests none",
             (PARALLELISM,),
+        ),
+    ),
+)
+
+
+# --- the leader's template ----------------------------------------------------------------------------
+
+
+@for_templates
+def split(template: Template, _inputs: Input) -> Overlay:
+    """Make the leader's template a copy of the workers'. The other mutators then write into both."""
+    return {COPY: "workerTemplate"} if template.made else {}
+
+
+SPLIT: Final = Concern(
+    SPLIT_NAME,
+    split,
+    unit="launch",
+    writes=of_templates(values(COPY, DIGEST)),
+    opt_out="write a leaderTemplate of your own",
+    rules=(
+        Rule(
+            "FI623",
+            r"\.leaderTemplate",
+            "leader and workers shared a template, and must differ",
+            (*PROBES, "lifecycle", LAUNCHER, SIZE),
+        ),
+    ),
+)
+
+
+# --- the environment ----------------------------------------------------------------------------------
+
+_ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
+"""Where NIXL is reached. The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""
+
+
+def env(inputs: Input) -> Overlay:
+    """Set the variables. They come first in the list, so that the author's variables may refer to them."""
+    plan = inputs.layout.plan
+    launches = plan.launches if plan.rewritten or inputs.intent.size == 1 else ()
+    needs = LAUNCHERS[plan.launcher].env if plan.rewritten else None
+    templates: dict[str, Overlay] = {}
+    for one in launches:
+        needed = [*(needs(one) if needs else ()), *((_ADDRESS,) if _has_nixl(one) else ())]
+        templates[one.template.field] = in_engine(one.engine, {"env": needed} if needed else {})
+    return in_group(templates)
+
+
+def _has_nixl(launch: Launch) -> bool:
+    transfer = read_transfer(launch) if launch.command.is_vllm else None
+    return any(name.startswith("Nixl") for name in transfer.connectors) if transfer else False
+
+
+ENV: Final = Concern(
+    "env",
+    env,
+    unit="launch",
+    writes=of_containers({"env": values("name", "value", "valueFrom")}),
+    skip="env",
+    opt_out="set the variable yourself, or `fusioninfer.io/skip: env`",
+    rules=(
+        Rule(
+            "FI631",
+            r"\.env\[VLLM_NIXL_SIDE_CHANNEL_HOST\]",
+            "NIXL advertises this address to other pods; its default is localhost, which they cannot reach",
+            COMMANDS,
+        ),
+        Rule(
+            "FI632",
+            r"\.env\[VLLM_HOST_IP\]",
+            "the address that vLLM advertises to the other pods; they must be able to reach it",
+            (SIZE,),
+        ),
+        Rule(
+            "FI633",
+            r"\.env\[RAY_\w+\]",
+            "the pods wait for each other; Ray's own 30 seconds are too short to pull an image",
+            (SIZE,),
+        ),
+        Rule(
+            "FI634",
+            r"\.env\[TPU_MULTIHOST_BACKEND\]",
+            "without it vLLM on TPUs starts no worker on other pods",
+            (SIZE,),
+        ),
+    ),
+)
+
+
+# --- the leader's name --------------------------------------------------------------------------------
+
+COMMAND: Final = ("sh", "-c", 'until getent hosts "$LWS_LEADER_ADDRESS"; do sleep 2; done')
+"""It never exits with an error: LWS counts restarts of init containers too (LWS `pod_controller.go`)."""
+LIMITS: Final = {"cpu": "100m", "memory": "256Mi"}
+"""They default the requests, which quotas require, so a Guaranteed pod stays so. Spelled as LWS does."""
+
+
+@for_launches
+def dns(launch: Launch, inputs: Input) -> Overlay:
+    """Add an init container that waits until the leader's name resolves: some engines look it up once.
+
+    It has the engine's image, which the node pulls anyway, and its user.
+    """
+    engine = launch.engine
+    if not LAUNCHERS[inputs.layout.plan.launcher].resolves:
+        return {}
+    container: Overlay = {"name": WAIT_FOR_LEADER, "image": engine.image, "command": list(COMMAND)}
+    if engine.pull_policy:
+        container["imagePullPolicy"] = engine.pull_policy
+    container["resources"] = {"limits": dict(LIMITS)}
+    container["securityContext"] = unprivileged(engine)
+    return {"spec": {"initContainers": [container]}}
+
+
+_PATHS: Final = values("name", "image", "command", "imagePullPolicy", "resources", "securityContext")
+
+DNS: Final = Concern(
+    "dns",
+    dns,
+    unit="launch",
+    writes=of_templates({"spec": {"initContainers": _PATHS}}),
+    skip="dns",
+    opt_out="set `fusioninfer.io/skip: dns`",
+    rules=(
+        Rule(
+            "FI661",
+            r"\.initContainers\[wait-for-leader\]",
+            "the engine exits, and the group restarts, if the leader's name is not in DNS yet",
+            (SIZE,),
         ),
     ),
 )

@@ -24,12 +24,13 @@ from webhook.mutate.concern import (
     COMMANDS,
     Concern,
     Rule,
+    for_engines,
+    in_engine,
     of_containers,
     of_templates,
     union,
     values,
 )
-from webhook.mutate.templates import for_engines, in_engine
 
 LIMITS: Final = {"cpu": "1", "memory": "512Mi"}
 """They default the requests too, so a Guaranteed pod stays Guaranteed. Spelled as LWS does."""
@@ -50,22 +51,12 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 """Handlers that have a port."""
 
 
-def sidecar(inputs: Input) -> Overlay:
+@for_engines
+def sidecar(template: Template, engine: Engine, inputs: Input) -> Overlay:
     """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
-    row = sidecar_of(inputs.intent, inputs.settings) if inputs.layout.move else None
-    if row is None:
+    moved, row = template.moved, sidecar_of(inputs.intent, inputs.settings)
+    if moved is None or row is None:
         return {}
-    return for_engines(
-        inputs.layout,
-        lambda proxied, engine: (
-            _template(proxied, engine, proxied.moved, row, inputs) if proxied.moved else {}
-        ),
-    )
-
-
-def _template(
-    template: Template, engine: Engine, moved: Moved, row: SidecarRelease, inputs: Input
-) -> Overlay:
     secret, opens = inputs.intent.sidecar_options.secret, "port" not in inputs.intent.skip
     count = len(inputs.layout.serving.ports) or 1
     declared = [
@@ -151,6 +142,7 @@ SIDECAR: Final = Concern(
     unit="launch",
     writes=union(of_containers(_ENGINE), of_templates({"spec": _POD})),
     replaces=frozenset({"port"}),
+    asked="sidecar",
     skip="sidecar",
     parts=("port",),
     opt_out="bring your own, and set `fusioninfer.io/skip: sidecar`",

@@ -23,7 +23,7 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.container import Container
 from webhook.layout import Input
 from webhook.mutate import CONCERNS
-from webhook.mutate.templates import for_launches, in_engine
+from webhook.mutate.concern import in_engine, in_group
 from webhook.overlay.overlay import combine
 from webhook.review import AdmissionAnswer
 
@@ -58,7 +58,8 @@ def _more(given: Input) -> Overlay:
     """Return the variables of this release, and one more."""
     variable = {"env": [{"name": "OF_ANOTHER_RELEASE", "value": "1"}]}
     launches = given.layout.plan.launches
-    return combine((_ENV.mutate(given), for_launches(launches, lambda one: in_engine(one.engine, variable))))
+    more: dict[str, Overlay] = {one.template.field: in_engine(one.engine, variable) for one in launches}
+    return combine((_ENV.mutate(given), in_group(more)))
 
 
 _ENV: Final = replace(next(one for one in CONCERNS if one.name == "env"))

@@ -23,8 +23,8 @@ from tests.webhook.inputs import intents
 from tests.webhook.overlays import overlay
 from webhook.expand import change, expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT, Input
-from webhook.mutate import CONCERNS, input_of
-from webhook.mutate.concern import Concern
+from webhook.mutate import CONCERNS, input_of, wishes
+from webhook.mutate.concern import Concern, union
 from webhook.overlay.launch import LAUNCHER_WORDS
 from webhook.overlay.overlay import combine
 from webhook.state import Fresh, State, state
@@ -89,7 +89,7 @@ def test_a_deleted_concern_is_one_that_every_author_skips(concern: Concern) -> N
 def test_an_object_that_the_concern_does_not_touch_stays_the_same(concern: Concern) -> None:
     for (intent, given, full), rest in zip(whole(), reduced(concern.name), strict=True):
         if (
-            not concern.mutate(given)
+            not wishes(given)[concern.name]
             and given.layout == input_of(intent, SETTINGS, without(concern.name)).layout
         ):
             assert rest == full
@@ -220,12 +220,16 @@ sys.stdout.buffer.write(orjson.dumps([expand(live) for live in lives]))
 """
 
 
+MODULES: Final = sorted({one.mutate.__module__ for one in CONCERNS})
+
+
 @pytest.mark.slow
-@each_concern
-def test_everything_else_works_without_the_module(concern: Concern, tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", MODULES)
+def test_everything_else_works_without_the_module(module: str, tmp_path: Path) -> None:
     for package in ("catalog", "intent", "webhook"):
         shutil.copytree(ROOT / package, tmp_path / package)  # with what is compiled, which takes seconds
-    delete(concern, tmp_path / "webhook" / "mutate")
+    gone = [one for one in CONCERNS if one.mutate.__module__ == module]
+    delete(module, gone, tmp_path)
     sent = some(objects(), "SENT_WITHOUT_A_CONCERN")
 
     done = subprocess.run(
@@ -236,19 +240,21 @@ def test_everything_else_works_without_the_module(concern: Concern, tmp_path: Pa
         check=False,
     )
 
+    others = tuple(one for one in CONCERNS if one not in gone)
     assert done.returncode == 0, done.stderr.decode()
-    assert orjson.loads(done.stdout) == [expand(live, None, SETTINGS, without(concern.name)) for live in sent]
+    assert orjson.loads(done.stdout) == [expand(live, None, SETTINGS, others) for live in sent]
 
 
-def delete(concern: Concern, folder: Path) -> None:
-    """Delete the module of a concern, its row and its import; what it writes stays, for records of it."""
-    (folder / f"{concern.name}.py").unlink()
-    table, row = folder / "__init__.py", concern.name.upper()
-    text = table.read_text(encoding="utf-8")
-    left = text.replace(f"from webhook.mutate.{concern.name} import {row}\n", "")
-    left = re.sub(rf"\b{row}(?:, |(?=\)))", "", left)
-    left = left.replace("ELSEWHERE: Final[Paths] = {}", f"ELSEWHERE: Final[Paths] = {concern.writes!r}")
-    left = left.replace("frozenset[str]()", repr(concern.replaces))
-    assert repr(concern.writes) in left
-    assert not re.search(rf"\b{row}\b", left.replace(f"webhook.mutate.{concern.name}", ""))
+def delete(module: str, gone: list[Concern], root: Path) -> None:
+    """Delete a module, its rows and their import; what they write stays, for records of it."""
+    (root / f"{module.replace('.', '/')}.py").unlink()
+    table, rows = root / "webhook" / "mutate" / "__init__.py", "|".join(one.name.upper() for one in gone)
+    writes = union(*(one.writes for one in gone))
+    replaces = frozenset[str]().union(*(one.replaces for one in gone))
+    left = re.sub(rf"from {module} import .*\n", "", table.read_text(encoding="utf-8"))
+    left = re.sub(rf"\b(?:{rows})(?:, |(?=\)))", "", left)
+    left = left.replace("ELSEWHERE: Final[Paths] = {}", f"ELSEWHERE: Final[Paths] = {writes!r}")
+    left = left.replace("frozenset[str]()", repr(replaces))
+    assert repr(writes) in left
+    assert not re.search(rf"\b(?:{rows})\b", left)
     table.write_text(left, encoding="utf-8")

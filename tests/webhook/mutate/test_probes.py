@@ -14,10 +14,8 @@ from tests.webhook.launches import SETTINGS, engine, group
 from tests.webhook.overlays import overlay
 from webhook.check import check
 from webhook.mutate import input_of
-from webhook.mutate.launch import LAUNCH
-from webhook.mutate.probes import PROBES
-from webhook.mutate.split import SPLIT
-from webhook.mutate.startup import STARTUP
+from webhook.mutate.launch import LAUNCH, SPLIT
+from webhook.mutate.probes import PROBES, STARTUP
 from webhook.validate.serving import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}

@@ -1,20 +1,34 @@
-"""Labels that select the pods of a service, for routes, PodGroups and people."""
+"""The service, the role and the gang of the pods: labels that select them, and the group they start with."""
 
 from typing import Final
 
 from intent.annotations import (
     ACTIVE_PORTS,
     COMPONENT_TYPE,
+    GROUP_NAME,
     LLM_D_ROLE,
     LLM_D_ROLES,
     ROLE_NAME,
+    SCHEDULER_NAME,
     SERVICE,
     SERVING_LABELS,
+    TASK_SPEC,
 )
+from intent.gang import gang_scheduler, pod_group_name
+from intent.lws import Template
 from intent.tree import Overlay
 from webhook.layout import Input
-from webhook.mutate.concern import COMMANDS, Concern, Rule, of_templates, union, values
-from webhook.mutate.templates import for_templates
+from webhook.mutate.concern import (
+    COMMANDS,
+    SIZE,
+    Concern,
+    Rule,
+    for_templates,
+    in_group,
+    of_templates,
+    union,
+    values,
+)
 
 
 def labels(inputs: Input) -> Overlay:
@@ -23,7 +37,7 @@ def labels(inputs: Input) -> Overlay:
     llm-d's own role label lets other endpoint pickers select the pods without configuration. What a pod
     serves stands on the pod, since pods of two revisions of the templates are in one service.
     """
-    intent = inputs.intent
+    intent, serving = inputs.intent, inputs.layout.serving
     metadata = {
         "labels": {
             SERVICE: intent.service,
@@ -32,10 +46,11 @@ def labels(inputs: Input) -> Overlay:
             LLM_D_ROLE: LLM_D_ROLES[intent.component_type],
         }
     }
-    pods = {"labels": metadata["labels"] | SERVING_LABELS} if inputs.layout.serving.everywhere else metadata
-    if ports := ",".join(map(str, inputs.layout.serving.ports)):
-        pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ports)}
-    return {"metadata": metadata, **for_templates(inputs.layout, {"metadata": pods})}
+    pods = {"labels": metadata["labels"] | SERVING_LABELS} if serving.everywhere else metadata
+    if serving.ports:
+        pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ",".join(map(str, serving.ports)))}
+    templates = in_group({one.field: {"metadata": pods} for one in inputs.layout.templates})
+    return {"metadata": metadata, **templates}
 
 
 _LABELS: Final = (SERVICE, COMPONENT_TYPE, ROLE_NAME, LLM_D_ROLE)
@@ -86,6 +101,48 @@ LABELS: Final = Concern(
             r"\.annotations\[(?:inference\.networking\.k8s\.io|llm-d\.ai)/active-ports\]",
             "the pod serves on a port for each of its ranks; only endpoint pickers balance over them",
             (*COMMANDS, SERVICE),
+        ),
+    ),
+)
+
+
+@for_templates
+def gang(_template: Template, inputs: Input) -> Overlay:
+    """Assign each pod to the gang scheduler, in the PodGroup of the service."""
+    intent = inputs.intent
+    scheduler = gang_scheduler(intent, inputs.settings)
+    if not scheduler:
+        return {}
+    group = pod_group_name(intent.service, intent.revision)
+    annotations = {GROUP_NAME: group, TASK_SPEC: intent.role_name}
+    return {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
+
+
+GANG: Final = Concern(
+    "gang",
+    gang,
+    writes=of_templates(
+        {"metadata": {"annotations": values(GROUP_NAME, TASK_SPEC)}, "spec": values("schedulerName")}
+    ),
+    opt_out="set `fusioninfer.io/scheduler-name: default-scheduler` to schedule each pod on its own",
+    rules=(
+        Rule(
+            "FI611",
+            r"\.schedulerName",
+            "one pod alone serves nothing, so a gang scheduler places all pods or none",
+            (SCHEDULER_NAME, SIZE, COMPONENT_TYPE),
+        ),
+        Rule(
+            "FI612",
+            r"\.annotations\[scheduling\.k8s\.io/group-name\]",
+            "Volcano: the PodGroup of the service (or revision), whose pods start together",
+            (SERVICE,),
+        ),
+        Rule(
+            "FI613",
+            r"\.annotations\[volcano\.sh/task-spec\]",
+            "Volcano: the task of the pods in their PodGroup, which is their role",
+            (ROLE_NAME, COMPONENT_TYPE, SERVICE),
         ),
     ),
 )
