@@ -12,14 +12,16 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from intent.annotations import ENGINE_CONTAINER
+from intent.command_line.flags import end_of_flags
 from intent.errors import FieldError
-from intent.launch import read_launch
+from intent.launch import Launch, in_shell, read_launch
 from intent.lws import Intent, Template
 from intent.settings import Settings
-from webhook.blocks.block import Block, BlockArguments, with_parts
+from webhook.blocks.block import Block, Wish
 from webhook.blocks.lora import LORA
 from webhook.blocks.model import MODEL
-from webhook.blocks.parallelism import PARALLELISM
+from webhook.blocks.parallelism import PARALLELISM, accelerators, many
+from webhook.launchers.container import with_flags
 
 BLOCKS: Final[tuple[Block, ...]] = (MODEL, PARALLELISM, LORA)
 """In the order of their arguments."""
@@ -35,36 +37,56 @@ class Filled(NamedTuple):
 def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCKS) -> Filled:
     """Fill every template; none, if a block reports an error about any of them."""
     asked = [block for block in blocks if getattr(intent, block.field)]
-    if not asked:
-        return Filled(intent)
-    made = [_template(template, asked, intent, settings) for template in intent.templates]
-    found = [one for _, parts in made for part in parts for one in part.findings]
-    findings = tuple(one for at, one in enumerate(found) if one not in found[:at])
-    if any(one.severity == "error" for one in findings):
-        return Filled(intent, findings)
-    return Filled(replace(intent, templates=tuple(template for template, _ in made)), findings)
+    found: dict[FieldError, None] = {}
+    templates = [_template(one, asked, intent, settings, found) for one in intent.templates] if asked else []
+    is_refused = not asked or any(one.severity == "error" for one in found)
+    return Filled(intent if is_refused else replace(intent, templates=tuple(templates)), tuple(found))
 
 
 def _template(
-    template: Template, blocks: list[Block], intent: Intent, settings: Settings
-) -> tuple[Template, list[BlockArguments]]:
-    """Return a template with what the blocks write, and that."""
+    template: Template, blocks: list[Block], intent: Intent, settings: Settings, found: dict[FieldError, None]
+) -> Template:
+    """Return a template with what the blocks ask for and its author has not written; add to the findings."""
     if template.engine is None:
         cause = f"{template.path} has no known engine container"
-        return template, [block.unfilled(cause, f"name it in {ENGINE_CONTAINER}") for block in blocks]
+        found |= {block.unfilled(cause, f"name it in {ENGINE_CONTAINER}"): None for block in blocks}
+        return template
     launch = read_launch(template, template.engine, settings.engines)
-    engine = launch.command.engine
-    if not engine:
-        cause = (
-            f"cannot be added to the command in {template.engine_path}, which is not understood or launches "
-            "the nodes itself"
-        )
-        return template, [block.unfilled(cause) for block in blocks]
-    parts = [
-        block.fill(launch, intent, settings)
-        if engine in block.engines
-        else block.unfilled(f"is not supported for {engine}")
-        for block in blocks
-    ]
-    keys = (block.key for block in blocks)
-    return with_parts(launch, tuple(zip(keys, parts, strict=True))), parts
+    engine, wishes = launch.command.engine, list[tuple[str, Wish]]()
+    for block in blocks:
+        if engine not in block.engines:
+            cause = f"is not supported for {engine}" if engine else _UNREAD.format(template.engine_path)
+            found[block.unfilled(cause)] = None
+            continue
+        for item in block.wishes(launch, intent):
+            if isinstance(item, FieldError):
+                found[item] = None
+                continue
+            found |= dict.fromkeys(block.contradictions(launch, item))
+            if not any(map(launch.command.flags.last, item.names)):
+                wishes.append((block.key, item))
+    needed = accelerators(launch, intent, settings)
+    found |= dict.fromkeys(many(needed, intent.size))
+    made = _with_words(launch, wishes)
+    if made.engine is None or not needed.count:
+        return made
+    return replace(made, engine=replace(made.engine, accelerators=needed), requested=needed)
+
+
+_UNREAD: Final = "cannot be added to the command in {}, which is not understood or launches the nodes itself"
+
+
+def _with_words(launch: Launch, wishes: list[tuple[str, Wish]]) -> Template:
+    """Return the template with these words in the engine's command, each with its annotation."""
+    first = [(word, key) for key, wish in wishes if wish.first for word in wish.words]
+    flags = [(word, key) for key, wish in wishes if not wish.first for word in wish.words]
+    if not (first or flags):
+        return launch.template
+    engine = with_flags(launch, tuple(word for word, _ in flags), tuple(word for word, _ in first))
+    at = launch.command.arguments
+    end = end_of_flags(launch.command.argv, at) + len(first)
+    if in_shell(launch):
+        at = end - len(first)
+        end = at + len(first)
+    placed = (*enumerate((key for _, key in first), at), *enumerate((key for _, key in flags), end))
+    return replace(launch.template, engine=engine, filled=placed)

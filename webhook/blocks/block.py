@@ -1,39 +1,42 @@
-"""A block: an annotation that adds arguments to the author's engine command before its launch is planned.
+"""A block: an annotation that asks for arguments of the engine's command, in the words of the engine.
 
-A block is one pure function of the launch that the author wrote. It returns words, and never places them:
-`with_parts` does, for every block alike. An argument of the author's always stays.
+A block is one pure function of the launch that the author wrote. It yields what it asks for, and never
+places it: `webhook.blocks.filled` does, for every block alike. An argument of the author's always stays.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from intent.annotations import path
-from intent.command_line.flags import end_of_flags
+from intent.command_line.flags import Flag, resolve
 from intent.errors import FieldError
-from intent.launch import Launch, argument_path, in_shell
-from intent.lws import NO_ACCELERATORS, Accelerators, Intent, Template
-from intent.settings import Settings
-from webhook.launchers.container import Args, with_flags
+from intent.launch import SHOWN, Launch, argument_path, quoted, spelled, values_of
+from intent.lws import Intent
+from webhook.launchers.container import Args
 
 
-@dataclass(frozen=True, slots=True)
-class BlockArguments:
-    """What one block adds to the engine of one template, and its findings.
+class Wish(NamedTuple):
+    """Arguments that an annotation asks for. A flag of the author's in their place stays."""
 
-    With an error among the findings of any template, nothing is added to any.
-    """
-
-    first: Args = ()
-    """Words before the author's first argument: a positional model."""
-    flags: Args = ()
-    """Words after the author's last flag, before a `--`."""
-    findings: tuple[FieldError, ...] = ()
-    accelerators: Accelerators = NO_ACCELERATORS
-    """Those that the engine needs and does not request; the concern `launch` writes them."""
-
-
-Fill = Callable[[Launch, Intent, Settings], BlockArguments]
-"""Reads the launch of one template, as its author wrote it."""
+    words: Args
+    """A flag with its values, or a positional model."""
+    names: tuple[str, ...] = ()
+    """The author's own flags for it, as the parser names them."""
+    values: Args = ()
+    """The values that such a flag must have."""
+    off: str = ""
+    """In place of `values`: the only value that it must not have."""
+    against: str = ""
+    """The author's own flag that says the opposite."""
+    asked: str = ""
+    """What the annotation says, for messages; empty: the values."""
+    key: str = ""
+    """The annotation that asks for it, where it is not that of the block."""
+    read: Callable[[str], str] = str
+    """Reads a value of such a flag, as `values` has it."""
+    first: bool = False
+    """Whether it comes before the author's first argument, not after the last flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +47,29 @@ class Block:
     """The field of the Intent, one of `intent.annotations.BLOCKS`; the block is asked for where it is set."""
     key: str
     """The annotation."""
-    fill: Fill
+    wishes: Callable[[Launch, Intent], Iterator[Wish | FieldError]]
+    """Yields what it asks for of one template, as its author wrote it, and what is wrong."""
+    contradicts: str
+    """The code of a contradiction."""
     engines: tuple[str, ...] = ("vllm", "sglang")
     """The engines whose commands it fills."""
     code: str = "FI116"
     """The code of the finding where nothing can be added."""
 
-    def unfilled(self, cause: str, remedy: str = "write its flags there yourself") -> BlockArguments:
+    def unfilled(self, cause: str, remedy: str = "write its flags there yourself") -> FieldError:
         """Return that the block adds nothing, why, and what to do."""
-        message = f"{cause}: {remedy}"
-        return BlockArguments(findings=(FieldError(path(self.key), None, message, self.code),))
+        return FieldError(path(self.key), None, f"{cause}: {remedy}", self.code)
+
+    def contradictions(self, launch: Launch, wish: Wish) -> Iterator[FieldError]:
+        """Report flags of the author's that say something else."""
+        for flag in filter(None, map(launch.command.flags.last, (*wish.names, wish.against))):
+            own = known_values(launch, flag)
+            is_off, lacks = wish.off in own, {*wish.values}.difference(map(wish.read, own))
+            if flag.name == wish.against or (own and (is_off if wish.off else lacks)):
+                shown = quoted(launch, flag) if flag.value else " ".join((spelled(launch, flag), *own))
+                asked = wish.asked or " ".join(sorted(lacks))
+                says = f"{shown[:SHOWN]} contradicts {asked[:SHOWN]} in {wish.key or self.key}"
+                yield contradiction(launch, flag.value_at, says, self.contradicts)
 
 
 def contradiction(launch: Launch, index: int | None, says: str, code: str) -> FieldError:
@@ -62,28 +78,7 @@ def contradiction(launch: Launch, index: int | None, says: str, code: str) -> Fi
     return FieldError(where, None, f"{says}: remove one of the two", code)
 
 
-def with_parts(launch: Launch, parts: tuple[tuple[str, BlockArguments], ...]) -> Template:
-    """Return the template with the words of all blocks in the engine's command, and the accelerators.
-
-    Each part has the annotation of its block.
-    """
-    first = tuple((word, key) for key, part in parts for word in part.first)
-    flags = tuple((word, key) for key, part in parts for word in part.flags)
-    at = launch.command.arguments
-    end = end_of_flags(launch.command.argv, at)
-    if in_shell(launch):
-        at, first, flags = end, (), (*first, *flags)
-    placed = (*_placed(at, first), *_placed(end + len(first), flags))
-    engine = launch.engine
-    if placed:
-        engine = with_flags(launch, tuple(word for word, _ in flags), tuple(word for word, _ in first))
-    needed = next((part.accelerators for _, part in parts if part.accelerators.count), None)
-    if needed is None:
-        return replace(launch.template, engine=engine, filled=placed)
-    engine = replace(engine, accelerators=needed)
-    return replace(launch.template, engine=engine, filled=placed, requested=needed)
-
-
-def _placed(at: int, keyed: tuple[tuple[str, str], ...]) -> tuple[tuple[int, str], ...]:
-    """Return the index of each word among the arguments of the filled command, with its annotation."""
-    return tuple((at + nth, key) for nth, (_, key) in enumerate(keyed))
+def known_values(launch: Launch, flag: Flag) -> list[str]:
+    """Return the values of a flag of the author's; none if one is only known in the cluster."""
+    known = [resolve(word, launch.engine.variables) for word in values_of(launch, flag)]
+    return [] if None in known else [word for word in known if word is not None]

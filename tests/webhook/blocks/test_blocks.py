@@ -11,7 +11,7 @@ from intent.settings import Settings
 from tests.builders.lws import PREFIX, changed, container, engines_of, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
-from webhook.blocks.block import Block, BlockArguments
+from webhook.blocks.block import Block, Wish
 from webhook.check import check
 
 SETTINGS: Final = Settings()
@@ -56,7 +56,7 @@ def by_hand(shape: dict[str, Any]) -> dict[str, Any]:
     return shape | {"command": list(made.command) or None, "args": list(made.args) or None}
 
 
-FLAGS: Final = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(flags=ASKED))
+FLAGS: Final = Block("service", f"{PREFIX}test", lambda *_: iter((Wish(ASKED),)), "FI117")
 
 
 # --- where the arguments go ---------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_flags_go_after_the_authors_own(name: str) -> None:
 
 
 def test_a_word_is_quoted_in_the_text_of_a_script() -> None:
-    block = Block("service", f"{PREFIX}test", lambda *_: BlockArguments(flags=("--x", '{"a": "b c"}')))
+    block = Block("service", f"{PREFIX}test", lambda *_: iter((Wish(("--x", '{"a": "b c"}')),)), "FI117")
     intent = group(engine(SCRIPT["args"], SCRIPT["command"]))
     (template,) = filled(intent, SETTINGS, (block,)).intent.templates
 

@@ -800,12 +800,12 @@ _MODEL: Final = {
         args("org/N", "-tp", "8", "-pp", "2", model="hf://org/M"),
     ),
     "another revision in the arguments": Mistake(
-        "FI324 engine.args[1]",
-        "--revision v2 contradicts v1 in hf://org/M:v1",
+        "FI324 engine.args[2]",
+        "--revision v2 contradicts v1 in fusioninfer.io/model",
         args("org/M", "--revision", "v2", "-tp", "8", "-pp", "2", model="hf://org/M:v1"),
     ),
     "another served name in the arguments": Mistake(
-        "FI324 engine.args[1]",
+        "FI324 engine.args[2]",
         "--served-model-name b c contradicts a in fusioninfer.io/model-name",
         args(
             "org/M",
@@ -936,8 +936,8 @@ _LORA: Final = {
         args("org/M", size=1, lora='sql="hf://org/sql"'),
     ),
     "a list of adapters of the author's own": Mistake(
-        "FI124 engine.args[1]",
-        "--lora-modules without sql=org/sql contradicts fusioninfer.io/lora: remove one of the two",
+        "FI124 engine.args[2]",
+        "--lora-modules law=/law contradicts sql=org/sql in fusioninfer.io/lora: remove one of the two",
         args("org/M", "--lora-modules", "law=/law", size=1, lora="sql=hf://org/sql"),
     ),
     "a mount where an adapter would be": Mistake(
