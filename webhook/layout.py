@@ -11,13 +11,13 @@ Mutators and validators get it as part of their `Input`. It depends on which con
     layout     the templates after split and move, with their launches
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from intent.container import CALLS
 from intent.errors import FieldError
-from intent.launch import Decision, Launch, LaunchPlan, api_port, read_launch
+from intent.launch import Decision, Launch, LaunchPlan, api_port, read_launch, read_launches
 from intent.lws import Intent, Moved, Probe, Template
 from intent.served import Served, Serving
 from intent.settings import Settings
@@ -52,8 +52,8 @@ class Layout:
     """The templates of the expanded object."""
 
     templates: tuple[Template, ...]
-    plan: LaunchPlan
-    """The launches of these templates."""
+    launches: tuple[Launch, ...]
+    """Those of these templates, if the launch plan has any."""
     served: Served
     """Which pods serve, on which ports."""
     move: Moved | FieldError | None = None
@@ -73,7 +73,7 @@ class Input:
     """The author's, with the arguments of blocks in its templates."""
     settings: Settings
     plan: LaunchPlan
-    """The launches of the templates of the Intent."""
+    """The launcher, and the launches of the templates of the Intent."""
     layout: Layout
     concerns: frozenset[str]
     """The names of the concerns that there are, and that the author does not skip."""
@@ -90,43 +90,41 @@ def read_input(
     any more, the launcher alone is taken again.
     """
     full = filled(intent, settings) if LAUNCH in concerns else Filled(intent)
-    if not decided:
-        return _input(full, settings, concerns, UNDECIDED)
     launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"]}
-    for taken in (decided, launcher):
-        given = _input(full, settings, concerns, taken)
-        found = decision(given)
-        if all(getattr(found, name) == value for name, value in taken.items()):
-            return given
+    for taken in (decided, launcher) if decided else ():
+        inputs = _input(full, settings, concerns, taken)
+        reached = decision(inputs)
+        if all(getattr(reached, name) == value for name, value in taken.items()):
+            return inputs
     return _input(full, settings, concerns, UNDECIDED)
 
 
 def decision(given: Input) -> Decision:
     """Return the decisions of a layout."""
-    layout = given.layout
+    plan, layout = given.plan, given.layout
     return Decision(
-        layout.plan.launcher if layout.plan.rewritten else "",
+        plan.launcher if plan.rewritten else "",
         any(template.made for template in layout.templates),
         layout.move.to if isinstance(layout.move, Moved) else 0,
-        layout.plan.older,
+        plan.older,
         layout.serving,
-        layout.plan.paths,
+        plan.paths,
     )
 
 
 def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any]) -> Input:
     intent = full.intent
-    plan = _plan(intent, settings, decided)
     is_shared = intent.size > 1 and len(intent.templates) == 1
     can_differ = not is_shared or SPLIT in concerns
+    plan = _plan(intent, settings, decided)
     if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
         plan = replace(plan, rewritten=False)
-    found = served(intent, plan, settings)
-    found = replace(found, serving=decided.get("serving", found.serving))
-    serving = found.serving
-    can_move = (can_differ or serving.everywhere) and {LAUNCH, SIDECAR} <= concerns
-    servers = tuple(_servers(intent, plan, serving, settings)) if can_move else ()
-    move = engine_move(intent, servers, serving, settings) if servers else None
+    read = plan.launches or tuple(read_launches(intent, settings))
+    serves = served(intent, plan, read)
+    serving = decided.get("serving", serves.serving)
+    move = None
+    if {LAUNCH, SIDECAR} <= concerns and (can_differ or serving.everywhere):
+        move = engine_move(intent, read, serving, settings)
     if "port" in decided and isinstance(move, Moved):
         move = replace(move, to=decided["port"]) if decided["port"] else None
     is_split = (isinstance(move, Moved) and not serving.everywhere) or _must_differ(plan, serving, concerns)
@@ -136,40 +134,26 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
         templates = (made, *templates)
         launches = (*(replace(one, template=made) for one in launches), *launches)
     if isinstance(move, Moved):
-        movers = templates if serving.everywhere else templates[:1]
-        of_engine = {id(template.engine): launch for template, launch in servers if launch}
         moved = {
             one.field: moved_template(one, launch, move)
-            for one in movers
-            if (launch := of_engine.get(id(one.engine)))
+            for one in (templates if serving.everywhere else templates[:1])
+            for launch in read
+            if launch.engine is one.engine
         }
-        launches = tuple(_moved(one, moved.get(one.template.field), settings) for one in launches)
         templates = tuple(moved.get(one.field, one) for one in templates)
-    expanded = plan if launches is plan.launches else replace(plan, launches=launches)
-    return Input(intent, settings, plan, Layout(templates, expanded, found, move), concerns, full.findings)
+        launches = tuple(_moved(one, moved.get(one.template.field), settings) for one in launches)
+    layout = Layout(templates, launches, replace(serves, serving=serving), move)
+    return Input(intent, settings, plan, layout, concerns, full.findings)
 
 
 def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> LaunchPlan:
     """Return the plan with the recorded launcher, which may be none, in place of the one chosen now."""
     plan, recorded = read_plan(intent, settings), decided.get("launcher")
-    if recorded is None or recorded == (plan.launcher if plan.rewritten else ""):
-        found = plan
-    elif not recorded:
-        found = replace(plan, rewritten=False)
-    else:
-        found = read_plan(replace(intent, launcher=recorded), settings)
-    return replace(found, **{name: decided[name] for name in ("older", "paths") if name in decided})
-
-
-def _servers(
-    intent: Intent, plan: LaunchPlan, serving: Serving, settings: Settings
-) -> Iterator[tuple[Template, Launch | None]]:
-    """Yield the templates whose pods serve, with their launches, which are read even without a launcher."""
-    for template in intent.templates if serving.everywhere else intent.templates[:1]:
-        planned = next((one for one in plan.launches if one.template is template), None)
-        if planned is None and template.engine is not None:
-            planned = read_launch(template, template.engine, settings.engines, intent.size)
-        yield template, planned
+    if recorded == "":
+        plan = replace(plan, rewritten=False)
+    elif recorded and (recorded, True) != (plan.launcher, plan.rewritten):
+        plan = read_plan(replace(intent, launcher=recorded), settings)
+    return replace(plan, **{name: decided[name] for name in ("older", "paths") if name in decided})
 
 
 def _moved(launch: Launch, moved: Template | None, settings: Settings) -> Launch:
@@ -201,12 +185,12 @@ def _of_leader(launch: Launch, plan: LaunchPlan) -> tuple[Probe, ...]:
 
 def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
     """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
-    plan = given.layout.plan
-    is_alone = len(plan.launches) == 1
-    if launch.leads or given.layout.serving.everywhere or PROBES not in given.concerns or is_alone:
+    layout = given.layout
+    is_alone = len(layout.launches) == 1
+    if launch.leads or layout.serving.everywhere or PROBES not in given.concerns or is_alone:
         return ()
-    leader, found = plan.leader.engine, _of_leader(launch, plan)
-    if plan.leader.template.made:
+    found, leader = _of_leader(launch, given.plan), given.plan.leader.engine
+    if layout.templates[0].made:
         return found
     return tuple(one for one in found if one.handler in CALLS and one in (*leader.probes, *leader.hooks))
 
@@ -216,7 +200,7 @@ def startup_port(launch: Launch, given: Input) -> int | str | None:
 
     One is needed where an engine that answers has other probes, which would run while it loads the model.
     """
-    plan, serving = given.layout.plan, given.layout.serving
+    plan, serving = given.plan, given.layout.serving
     written = {one.field for one in launch.engine.probes}
     left = written.difference(one.field for one in misplaced(launch, given))
     is_answering = launch.leads or serving.everywhere or (plan.paths and LAUNCHERS[plan.launcher].answers)
@@ -230,7 +214,7 @@ def of_supervisor(probe: Probe, given: Input) -> bool:
     It answers `/health` for all of them; the author's probe calls the server of the first.
     """
     layout = given.layout
-    is_ours = layout.plan.rewritten and PROBES in given.concerns and bool(layout.serving.ports)
+    is_ours = given.plan.rewritten and PROBES in given.concerns and bool(layout.serving.ports)
     return is_ours and is_health(probe) and probe.port in {*layout.serving.ports[:1], "http"}
 
 

@@ -36,26 +36,25 @@ def sidecar_of(intent: Intent, settings: Settings) -> SidecarRelease | None:
 
 
 def engine_move(
-    intent: Intent, servers: tuple[tuple[Template, Launch | None], ...], serving: Serving, settings: Settings
+    intent: Intent, launches: tuple[Launch, ...], serving: Serving, settings: Settings
 ) -> Moved | FieldError | None:
     """Return the old and new port of the API, or why it cannot move; None without a sidecar.
 
-    `servers` are the templates whose pods serve, each with its launch, if its engine is known. An endpoint
-    picker that has no sidecar is an error of its own (FI805).
+    An endpoint picker that has no sidecar is an error of its own (FI805).
     """
-    row = sidecar_of(intent, settings)
-    if row is None:
+    row, servers = sidecar_of(intent, settings), intent.templates[: None if serving.everywhere else 1]
+    if row is None or not servers:
         return None
-    found = (_obstacles(template, launch, row, intent.sidecar_options) for template, launch in servers)
-    obstacle = next((one for of_template in found for one in of_template), None)
-    if obstacle is not None:
-        return obstacle
-    template, leader = servers[0]
+    of_template = {one.template.field: one for one in launches}
+    for one in servers:
+        for obstacle in _obstacles(one, of_template.get(one.field), row, intent.sidecar_options):
+            return obstacle
+    template, leader = servers[0], of_template.get(servers[0].field)
     port, count = known_port(leader) if leader else None, len(serving.ports) or 1
     if port is None or not 0 < port <= HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
-    taken = {serving.supervisor, *range(port, port + count)}.union(*(one.ports.taken for one, _ in servers))
+    taken = {serving.supervisor, *range(port, port + count)}.union(*(one.ports.taken for one in servers))
     to = next((to for to in PORTS if taken.isdisjoint(range(to, to + count))), None)
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
 

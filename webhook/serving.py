@@ -27,14 +27,12 @@ from intent.launch import (
     LaunchPlan,
     is_size,
     known_port,
-    read_launches,
     read_size,
     text_of,
 )
 from intent.lws import Engine, Intent
 from intent.ranks import balance, is_headless, local_ranks, read_ranks
 from intent.served import HIGHEST, LEADERS, MOST_SERVED, KVTransfer, Served, Serving, bounded
-from intent.settings import Settings
 from intent.shapes import number
 from intent.transfer import bootstrap_of, read_transfer
 
@@ -44,9 +42,8 @@ SUPERVISOR_PORT: Final = 9256
 """vLLM's default of `--data-parallel-supervisor-port`."""
 
 
-def served(intent: Intent, plan: LaunchPlan, settings: Settings) -> Served:
-    """Return what a member serves, by the launch that is written, else by the author's words."""
-    launches = plan.launches or tuple(read_launches(intent, settings))
+def served(intent: Intent, plan: LaunchPlan, launches: tuple[Launch, ...]) -> Served:
+    """Return what a member serves, by the launch that is written, else by the author's words (`launches`)."""
     leads = next(iter(intent.templates), None)
     port = DEFAULT_PORT if leads is None else leads.proxied or port_of(leads.engine, launches)
     is_half = intent.component_type in DISAGGREGATED

@@ -87,7 +87,7 @@ def _explained(document: Document, settings: Settings, templates: Templates) -> 
 
 def _chosen(written: str, intent: Intent, settings: Settings) -> str:
     """Return the launcher and the reason for it, or that it is recorded and would not be chosen now."""
-    plan = mutate.input_of(intent, settings).layout.plan
+    plan = mutate.input_of(intent, settings).plan
     if written and (written, True) != (plan.launcher, plan.rewritten):
         return f"{written}: recorded earlier; the current rules would choose another launcher"
     return f"{plan.launcher}: {plan.choice.why}" if written else ""

@@ -128,8 +128,7 @@ def for_launches(write: Callable[[Launch, Input], Overlay]) -> Mutator:
 
     @wraps(write)
     def mutate(inputs: Input) -> Overlay:
-        plan = inputs.layout.plan
-        launches = plan.launches if plan.rewritten else ()
+        launches = inputs.layout.launches if inputs.plan.rewritten else ()
         return in_group({one.template.field: write(one, inputs) for one in launches})
 
     return mutate

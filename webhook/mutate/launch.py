@@ -41,12 +41,12 @@ from webhook.mutate.concern import (
 
 def launch(inputs: Input) -> Overlay:
     """Write command and args for the launcher, or only what blocks and a moved port change in them."""
-    return _launched(inputs) if inputs.layout.plan.rewritten else _changed(inputs)
+    return _launched(inputs) if inputs.plan.rewritten else _changed(inputs)
 
 
 @for_launches
 def _launched(launch: Launch, inputs: Input) -> Overlay:
-    plan, intent = inputs.layout.plan, inputs.intent
+    plan, intent = inputs.plan, inputs.intent
     container = LAUNCHERS[plan.launcher].write(launch, plan, intent.size)
     return _written(launch.template, launch.engine, container, opens="port" not in intent.skip)
 
@@ -148,8 +148,8 @@ _ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
 
 def env(inputs: Input) -> Overlay:
     """Set the variables. They come first in the list, so that the author's variables may refer to them."""
-    plan = inputs.layout.plan
-    launches = plan.launches if plan.rewritten or inputs.intent.size == 1 else ()
+    plan = inputs.plan
+    launches = inputs.layout.launches if plan.rewritten or inputs.intent.size == 1 else ()
     needs = LAUNCHERS[plan.launcher].env if plan.rewritten else None
     templates: dict[str, Overlay] = {}
     for one in launches:
@@ -214,7 +214,7 @@ def dns(launch: Launch, inputs: Input) -> Overlay:
     It has the engine's image, which the node pulls anyway, and its user.
     """
     engine = launch.engine
-    if not LAUNCHERS[inputs.layout.plan.launcher].resolves:
+    if not LAUNCHERS[inputs.plan.launcher].resolves:
         return {}
     container: Overlay = {"name": WAIT_FOR_LEADER, "image": engine.image, "command": list(COMMAND)}
     if engine.pull_policy:

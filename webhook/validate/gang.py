@@ -95,7 +95,7 @@ def _deadlocks(inputs: Input, *, has_gang: bool) -> Iterator[FieldError]:
 
     Without a gang the leader runs alone at first; with a probe it is ready only once the engine runs.
     """
-    intent, plan = inputs.intent, inputs.layout.plan
+    intent, plan = inputs.intent, inputs.plan
     is_awaited = plan.rewritten and bool(plan.leader.engine.probes)
     if intent.startup_policy == "LeaderReady" and (has_gang or is_awaited):
         waits = "scheduled together with them" if has_gang else "not ready before the engine runs on all pods"

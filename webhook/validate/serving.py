@@ -39,11 +39,11 @@ _ANSWERS: Final = ("vllm", "sglang")
 
 def probes(inputs: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template; of launches by hand, the port alone."""
-    intent, plan, serving = inputs.intent, inputs.layout.plan, inputs.layout.serving
-    own = inputs.plan.launches or tuple(read_launches(intent, inputs.settings))
+    intent, plan, serving = inputs.intent, inputs.plan, inputs.layout.serving
+    own = plan.launches or tuple(read_launches(intent, inputs.settings))
     if intent.routing.wanted and intent.component_type != ENCODER:
         yield from _unready(own if serving.everywhere else own[:1], own)
-    for launch in plan.launches if plan.rewritten else own if serving.ports else ():
+    for launch in inputs.layout.launches if plan.rewritten else own if serving.ports else ():
         removed = misplaced(launch, inputs) if launch.engine.probes else ()
         for probe in launch.engine.probes:
             if probe not in removed and (message := _unfit(launch, probe, inputs)):
@@ -66,7 +66,7 @@ def _unready(servers: tuple[Launch, ...], launches: tuple[Launch, ...]) -> Itera
 
 def _unfit(launch: Launch, probe: Probe, inputs: Input) -> str:
     """Return why a probe fails, or ends the engine; empty if it does neither."""
-    plan, serving = inputs.layout.plan, inputs.layout.serving
+    plan, serving = inputs.plan, inputs.layout.serving
     is_called = probe.handler == "httpGet" and probe.port in {*serving.ports[:1], "http"}
     if serving.ports and is_called and not (plan.rewritten and is_health(probe)):
         return f"calls the server of the first rank alone: use path /health and port {serving.supervisor}"

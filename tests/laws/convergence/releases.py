@@ -57,7 +57,7 @@ def _mutator(name: str, mutate: Callable[[Input], Overlay]) -> Iterator[None]:
 def _more(given: Input) -> Overlay:
     """Return the variables of this release, and one more."""
     variable = {"env": [{"name": "OF_ANOTHER_RELEASE", "value": "1"}]}
-    launches = given.layout.plan.launches
+    launches = given.layout.launches
     more: dict[str, Overlay] = {one.template.field: in_engine(one.engine, variable) for one in launches}
     return combine((_ENV.mutate(given), in_group(more)))
 

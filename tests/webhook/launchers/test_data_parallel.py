@@ -44,7 +44,7 @@ def words(args: str, version: str, leader: str = "", size: int = 2) -> tuple[str
     intent = group(one, engine(leader, "vllm serve M", image(version)) if leader else None, size)
     given = input_of(intent, SETTINGS)
     added = []
-    for launch in given.layout.plan.launches:
+    for launch in given.layout.launches:
         found = written(intent, launch.template.field)
         said = " ".join([*found.get("command", []), *found.get("args", [])])
         script = said.partition('exec "$@" ')[2].partition(" sh ")[0]
@@ -351,9 +351,9 @@ def test_a_record_with_impossible_ports_says_leaders(ports: tuple[int, ...]) -> 
 def test_workers_of_a_record_with_multi_port_and_nnodes_stay_headless() -> None:
     intent = group(engine(MULTI_PORT, "vllm serve M", image("0.20.2")), size=2)
     recorded = {"launcher": "vllm-native", "older": False, "serving": LEADERS}
-    plan = input_of(intent, SETTINGS, decided=recorded).layout.plan
+    given = input_of(intent, SETTINGS, decided=recorded)
 
-    found = [vllm_native(one, plan, 2).args or () for one in plan.launches]
+    found = [vllm_native(one, given.plan, 2).args or () for one in given.layout.launches]
 
     assert [("--nnodes" in args, "--headless" in args) for args in found] == [(True, False), (True, True)]
 
