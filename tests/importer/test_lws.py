@@ -11,7 +11,7 @@ from intent import Object
 from intent.annotations import COMPONENT_TYPE, LAUNCHER, SCHEDULER_NAME, SERVICE
 from tests.builders.imported import errors
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.ray_symmetric import PORT as RAY
+from webhook.launchers.ray import PORT as RAY
 from webhook.launchers.sglang import PORT as SGLANG_PORT
 
 VLLM: Final = "vllm/vllm-openai:v0.17.1"

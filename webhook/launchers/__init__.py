@@ -3,16 +3,15 @@
 The order is the order of preference of `launcher: auto` (`webhook.launchers.plan`).
 
 A row has the function that writes the engine container, and what that requires of image and pods
-(`webhook.launchers.launcher`). To add a launcher, add a module with the function, and a row here.
+(`webhook.launchers.launcher`). To add a launcher, add the function and a row here.
 """
 
 from operator import attrgetter
 from typing import Final
 
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.ray_start import has_ray, ray_start
-from webhook.launchers.ray_symmetric import PORT as RAY_PORT
-from webhook.launchers.ray_symmetric import needs_env, ray_env, ray_symmetric
+from webhook.launchers.ray import PORT as RAY_PORT
+from webhook.launchers.ray import has_ray, ray_env, ray_start, ray_symmetric, symmetric_env
 from webhook.launchers.sglang import ANSWERS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
 from webhook.launchers.vllm_native import has_native, native_env, takes, vllm_native
@@ -26,7 +25,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         needs="Ray 2.54 or later",
         runs=attrgetter("facts.symmetric_run"),
         port=RAY_PORT,
-        env=needs_env,
+        env=symmetric_env,
     ),
     "vllm-native": Launcher(
         vllm_native,

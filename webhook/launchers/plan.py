@@ -34,7 +34,7 @@ from intent.ranks import balance
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.ray_start import asks_for_ray
+from webhook.launchers.ray import asks_for_ray
 from webhook.launchers.vllm_native import has_ranks, is_older, on_tpu
 
 ASSUMED: Final = "FI527"
