@@ -105,14 +105,8 @@ MODEL: Final = Concern(
     rules=(
         Rule(
             "FI680",
-            r"\.volumes\[fusioninfer-model(?:-secret)?\]",
+            r"\.volumes\[fusioninfer-model(?:-secret)?\]|\.volumeMounts\[/(?:mnt/models|model-cache)\]",
             "holds the model, the cache of the engine's download, or the credentials of the init container",
-            (MODEL_URI,),
-        ),
-        Rule(
-            "FI681",
-            r"\.volumeMounts\[/(?:mnt/models|model-cache)\]",
-            "the engine reads the model there, or keeps what it downloads",
             (MODEL_URI,),
         ),
         Rule(
@@ -194,14 +188,8 @@ LORA: Final = Concern(
     rules=(
         Rule(
             "FI690",
-            r"\.volumes\[fusioninfer-lora(?:-[a-z0-9-]+)?\]",
+            r"\.volumes\[fusioninfer-lora(?:-[a-z0-9-]+)?\]|\.volumeMounts\[/mnt/lora/[a-z0-9-]+\]",
             "holds LoRA adapters: those that are downloaded, or those of a claim or an image",
-            (ADAPTERS,),
-        ),
-        Rule(
-            "FI691",
-            r"\.volumeMounts\[/mnt/lora/[a-z0-9-]+\]",
-            "the engine reads the adapter there",
             (ADAPTERS,),
         ),
         Rule(

@@ -56,14 +56,8 @@ SHM: Final = Concern(
     rules=(
         Rule(
             "FI641",
-            r"\.volumes\[dshm(?:-[0-9]+)?\]",
-            "memory for /dev/shm, which has 64 MiB in a container by default",
-            (SIZE,),
-        ),
-        Rule(
-            "FI642",
-            r"\.volumeMounts\[/dev/shm\]",
-            "NCCL, vLLM and Ray's object store share memory there",
+            r"\.volumes\[dshm(?:-[0-9]+)?\]|\.volumeMounts\[/dev/shm\]",
+            "NCCL, vLLM and Ray's object store share memory there; by default a container has 64 MiB",
             (SIZE,),
         ),
     ),
