@@ -25,7 +25,7 @@ from webhook.launchers.container import with_flags
 
 PORTS: Final = range(8200, 8300)
 """Ports for the engine's API: the first is that of llm-d's charts, the others are used where it is taken."""
-_IN_PORTS: Final = re.compile(r"--port[=\s]+['\"]?82[0-9]{2}\b")
+_IN_PORTS: Final = re.compile(r"--port[=\s]+['\"]?(82[0-9]{2})\b")
 _EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared
 
 
@@ -83,18 +83,9 @@ def spoken_by(launch: Launch) -> tuple[str, ...]:
 
 def _is_behind(template: Template) -> bool:
     """Return whether a sidecar is as admission writes it, and the engine on the port that it calls."""
-    engine, port = template.engine, str(template.ports.behind)
-    if engine is None or not template.ports.behind:
-        return False
-    return {found[-len(port) :] for _, found in moved_ports(engine)} == {port}
-
-
-def moved_ports(engine: Engine) -> Iterator[tuple[int, str]]:
-    """Yield the places in command and args where a port from `PORTS` is, with the text."""
-    items = (*engine.command, *engine.args)
-    for at, item in enumerate(items):
-        if found := _IN_PORTS.search(" ".join(items[at : at + 2]) if item == f"--{PORT}" else item):
-            yield at, found[0]
+    engine, port = template.engine, template.ports.behind
+    words = " ".join((*engine.command, *engine.args)) if engine and port else ""
+    return {*_IN_PORTS.findall(words)} == {str(port)}
 
 
 # --- obstacles --------------------------------------------------------------------------------------

@@ -95,13 +95,10 @@ def _through_shell(launch: Launch, start: str, flags: Args, dropped: frozenset[i
 
 def _of_servers(launch: Launch) -> frozenset[int]:
     """Return the indices of `--api-server-count` and its value: vLLM refuses it with `--headless`."""
-    args = serve_arguments(launch)
-    found = (flag for flag in launch.command.flags.given if flag.name == SERVERS)
-    dropped: set[int] = set()
-    for flag in found:
-        at = args.index(launch.command.argv[flag.at])
-        dropped.update(range(at, at + flag.width))
-    return frozenset(dropped)
+    args, command = serve_arguments(launch), launch.command
+    servers = [flag for flag in command.flags.given if flag.name == SERVERS]
+    places = [(args.index(command.argv[flag.at]), flag.width) for flag in servers]
+    return frozenset(at + nth for at, width in places for nth in range(width))
 
 
 def is_older(leader: Launch, worker: Launch, size: int) -> bool:

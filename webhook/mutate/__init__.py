@@ -93,8 +93,8 @@ def expansion(
 ) -> Expansion:
     """Return what all concerns inject.
 
-    A recorded part stays if the rules give the same for the stored author as for this one (`_stays`), and so
-    do those of its unit; likewise decisions. A concern without a recorded part counts as one with an empty
+    A recorded part stays if the rules give the same for the stored author as for this one, and so do those of
+    its unit (`_differing`); likewise decisions. A concern without a recorded part counts as one with an empty
     part. The parts of concerns that this release does not know stay. All are made by the rules if what stays
     contradicts them.
     """
@@ -109,9 +109,9 @@ def expansion(
             inputs = input_of(intent, settings, concerns, decided)
             then = input_of(pins.author, pins.settings, concerns, decided)
     made = wishes(inputs, concerns)
-    anew = {one.unit or one.name for one in concerns if not _stays(one, made[one.name], inputs, then)}
-    stored = {name: part.wish for name, part in pins.recorded.parts.items()}
-    recorded = {name: in_order_of(made.get(name, {}), wish, wish) for name, wish in stored.items()}
+    anew = {one.unit or one.name for one in _differing(concerns, made, inputs, then)}
+    parts = pins.recorded.parts.items()
+    recorded = {name: in_order_of(made.get(name, {}), part.wish, part.wish) for name, part in parts}
     left = (one.name for one in concerns if (one.unit or one.name) not in anew)
     kept = {name: recorded.get(name, {}) for name in left if is_on(made[name], pins.lost.get(name, {}))}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
@@ -131,8 +131,7 @@ def is_same(intent: Intent, settings: Settings, concerns: Iterable[Concern], pin
     concerns = tuple(concerns)
     inputs, then = input_of(intent, settings, concerns), input_of(pins.author, pins.settings, concerns)
     made = wishes(inputs, concerns)
-    is_decided = decision(inputs) == decision(then)
-    return is_decided and all(_stays(one, made[one.name], inputs, then) for one in concerns)
+    return decision(inputs) == decision(then) and not _differing(concerns, made, inputs, then)
 
 
 def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:
@@ -143,20 +142,19 @@ def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:
 
 def wishes(inputs: Input, concerns: Iterable[Concern] = CONCERNS) -> dict[str, Overlay]:
     """Return what each concern injects by the rules."""
-    return {one.name: _wish(one, inputs) for one in concerns}
+    return {one.name: one.mutate(inputs) if one.name in inputs.concerns else {} for one in concerns}
 
 
-def _wish(concern: Concern, inputs: Input) -> Overlay:
-    return concern.mutate(inputs) if concern.name in inputs.concerns else {}
-
-
-def _stays(concern: Concern, made: Overlay, inputs: Input, then: Input) -> bool:
-    """Return whether a concern injects the same as for the stored author, in place of the same values.
+def _differing(
+    concerns: tuple[Concern, ...], made: Mapping[str, Overlay], inputs: Input, then: Input
+) -> list[Concern]:
+    """Return the concerns that do not inject the same as for the stored author, in place of the same values.
 
     What a launch writes may equal what its author has added meanwhile.
     """
-    is_same = made == _wish(concern, then)
-    return is_same and (not concern.replaces or _replaced(inputs.intent) == _replaced(then.intent))
+    before = wishes(then, concerns)
+    is_other = _replaced(inputs.intent) != _replaced(then.intent)
+    return [one for one in concerns if made[one.name] != before[one.name] or (one.replaces and is_other)]
 
 
 def _places(intent: Intent) -> list[tuple[str, str]]:

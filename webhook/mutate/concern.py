@@ -13,6 +13,7 @@ from functools import wraps
 from typing import Any, Final
 
 from intent import Object
+from intent.container import HOOKS
 from intent.launch import Launch
 from intent.lws import Engine, Template
 from intent.tree import NOTHING, Overlay
@@ -145,6 +146,13 @@ def in_engine(engine: Engine, container: Overlay, pod: Overlay = NOTHING) -> Ove
     if container:
         pod = {**pod, "containers": [{"name": engine.container, **container}]}
     return {"spec": pod} if pod else {}
+
+
+def of_probes(written: Overlay) -> Overlay:
+    """Return the fields of a container from those of its probes and hooks; hooks are in its lifecycle."""
+    hooks = {field: written[field] for field in HOOKS if field in written}
+    probes = {field: value for field, value in written.items() if field not in HOOKS}
+    return probes | ({"lifecycle": hooks} if hooks else {})
 
 
 _UNPRIVILEGED: Final[Object] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}

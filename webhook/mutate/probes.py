@@ -10,7 +10,16 @@ from webhook.layout import PROBES as NAME
 from webhook.layout import STARTUP as STARTUP_NAME
 from webhook.layout import Input, misplaced, of_supervisor, startup_port
 from webhook.mutate.concern import PROBES as FIELDS
-from webhook.mutate.concern import SIZE, Concern, Rule, for_launches, in_engine, of_containers, values
+from webhook.mutate.concern import (
+    SIZE,
+    Concern,
+    Rule,
+    for_launches,
+    in_engine,
+    of_containers,
+    of_probes,
+    values,
+)
 
 
 @for_launches
@@ -20,8 +29,7 @@ def probes(launch: Launch, inputs: Input) -> Overlay:
     called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, inputs))
     written: Overlay = {one.field: {one.handler: {"port": port}} for one in called}
     written |= {one.field: None for one in misplaced(launch, inputs)}
-    hooks = {field: written.pop(field) for field in HOOKS if field in written}
-    return in_engine(engine, written | ({"lifecycle": hooks} if hooks else {}))
+    return in_engine(engine, of_probes(written))
 
 
 PROBES: Final = Concern(

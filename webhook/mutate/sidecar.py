@@ -12,7 +12,7 @@ from intent.annotations import PICKER, STRATEGY
 from intent.annotations import SIDECAR as SIDECAR_OPTIONS
 from intent.container import CALLS, ROUTING_PROXY
 from intent.launch import Launch, read_launch
-from intent.lws import Engine, Moved, Probe, Template
+from intent.lws import Engine, Moved, Template
 from intent.sidecar import SidecarOptions
 from intent.transfer import bootstrap_of
 from intent.tree import Overlay
@@ -27,6 +27,7 @@ from webhook.mutate.concern import (
     for_engines,
     in_engine,
     of_containers,
+    of_probes,
     of_templates,
     union,
     values,
@@ -113,15 +114,10 @@ def _flags(row: SidecarRelease, options: SidecarOptions) -> tuple[str, ...]:
 
 def _repointed(template: Template, engine: Engine, moved: Moved, inputs: Input) -> Overlay:
     """Return probes and hooks of the served port, by number or name, with the engine's new port."""
-    names = dict(template.ports.named)
-
-    def on_new_port(probes: tuple[Probe, ...]) -> Overlay:
-        served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
-        mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, inputs))
-        return {one.field: {one.handler: {"port": moved.to}} for one in mine}
-
-    hooks = on_new_port(engine.hooks)
-    return on_new_port(engine.probes) | ({"lifecycle": hooks} if hooks else {})
+    names, probes = dict(template.ports.named), (*engine.probes, *engine.hooks)
+    served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
+    mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, inputs))
+    return of_probes({one.field: {one.handler: {"port": moved.to}} for one in mine})
 
 
 _ENGINE: Final = {
