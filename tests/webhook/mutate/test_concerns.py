@@ -90,18 +90,6 @@ def test_only_the_known_fields_replace_a_value_of_the_author() -> None:
     assert {"command", "args", "port", *probes} == REPLACEABLE
 
 
-def test_the_readable_paths_are_those_of_the_rows() -> None:
-    paths = (
-        ("metadata", "labels", "llm-d.ai/role"),
-        ("spec", "leaderWorkerTemplate", "leaderTemplate", "$copy"),
-    )
-    for path in paths:
-        below: Any = WRITABLE
-        for key in path:
-            below = below[key]
-        assert below is None
-
-
 def test_a_value_in_one_tree_is_a_value_in_their_union() -> None:
     assert union({"a": {"b": None}}, {"a": None}) == {"a": None}
     assert union({"a": {"b": None}}, {"a": {"c": None}}) == {"a": {"b": None, "c": None}}
