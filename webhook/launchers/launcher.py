@@ -16,8 +16,8 @@ HOST_IP: Object = {"name": "VLLM_HOST_IP", "valueFrom": POD_IP}
 class Launcher:
     """How the pods of a group start one engine."""
 
-    write: Callable[[Launch, LaunchPlan, int], Container]
-    """Returns the engine container of one template of a plan, for a group of that many pods."""
+    write: Callable[[Launch, LaunchPlan], Container]
+    """Returns the engine container of one template of a plan."""
     summary: str = ""
     """One line for the documentation."""
     engines: tuple[str, ...] = ("vllm",)

@@ -58,7 +58,7 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
         and all(may_be_launched(one, launcher, asked=intent.launcher == choice.launcher) for one in launches)
     )
     is_spread = rewritten and choice.launcher == VLLM_NATIVE and has_ranks(launches[0])
-    older = is_older(launches[0], launches[-1], intent.size) if is_spread else None
+    older = is_older(launches[0], launches[-1]) if is_spread else None
     if older and choice.code == ASSUMED:
         choice = choice._replace(why=f"not known, and {_OLDER}", code="")
     paths = rewritten and (bool(launcher and launcher.answers) or balance(launches[0]) == "multi-port")

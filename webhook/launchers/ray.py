@@ -43,22 +43,22 @@ exec ray start --address="$LWS_LEADER_ADDRESS:{port}" {node}{num_gpus} --block -
 """
 
 
-def ray_symmetric(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
+def ray_symmetric(launch: Launch, _plan: LaunchPlan) -> Container:
     """Wrap the command that starts one node. Inside a shell script, Ray is inserted before the engine."""
     count, address = gpus(launch.engine), f"$(LWS_LEADER_ADDRESS):{PORT}"
     num_gpus = () if count is None else ("--num-gpus", str(count))
-    start = ("symmetric-run", "--address", address, "--min-nodes", str(size), *num_gpus, "--")
+    start = ("symmetric-run", "--address", address, "--min-nodes", str(launch.pods), *num_gpus, "--")
     return wrapped(launch, ("ray",), start, executor(launch), (PORT,))
 
 
-def ray_start(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
+def ray_start(launch: Launch, _plan: LaunchPlan) -> Container:
     """Start Ray's head and the engine on the leader, and a Ray node on each worker."""
     count = gpus(launch.engine)
     script = (_LEADER if launch.leads else _WORKER).format(
         port=PORT,
         node=_NODE,
         num_gpus="" if count is None else f" --num-gpus={count}",
-        count=_COUNT.format(size=size),
+        count=_COUNT.format(size=launch.pods),
     )
     command = (*_SHELL, script)
     if launch.leads or in_shell(launch):

@@ -16,8 +16,8 @@ ANSWERS: Final = frozenset({"/ping", "/health", "/health_generate"})
 """What the other nodes answer (`launch_dummy_health_check_server`, `sglang/srt/utils/common.py`)."""
 
 
-def sglang(launch: Launch, _plan: LaunchPlan, size: int) -> Container:
+def sglang(launch: Launch, _plan: LaunchPlan) -> Container:
     """Add the leader's address, the number of nodes and the pod's rank to the command."""
     address = f"$(LWS_LEADER_ADDRESS):{PORT}"
-    flags = ("--dist-init-addr", address, "--nnodes", str(size), "--node-rank", "$(LWS_WORKER_INDEX)")
+    flags = ("--dist-init-addr", address, "--nnodes", str(launch.pods), "--node-rank", "$(LWS_WORKER_INDEX)")
     return appended(launch, flags)

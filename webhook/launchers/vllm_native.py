@@ -43,7 +43,7 @@ _RPC_PORT: Final = "13345"
 _BINDS_HOST_IP: Final = (0, 17)
 
 
-def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
+def vllm_native(launch: Launch, plan: LaunchPlan) -> Container:
     """Add the leader's address and the pod's rank. With internal load balancing workers serve no API.
 
     Multi-port and `--nnodes` are together in records of earlier releases alone, with headless workers.
@@ -53,9 +53,9 @@ def vllm_native(launch: Launch, plan: LaunchPlan, size: int) -> Container:
     headless = (_HEADLESS,) if is_headless and not launch.leads else ()
     dropped = _of_servers(launch) if headless else frozenset[int]()
     if not older:
-        flags = ("--nnodes", str(size), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
+        flags = ("--nnodes", str(launch.pods), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
         return appended(launch, flags, without=dropped)
-    found = read_ranks(plan.leader, plan.worker, size) or Ranks(0, 1, 1)
+    found = read_ranks(plan.leader, plan.worker, launch.pods) or Ranks(0, 1, 1)
     ranks = found.leader if launch.leads else found.worker
     local = () if launch.command.flags.last(LOCAL_DATA) else (f"--{LOCAL_DATA}", str(ranks))
     port = () if launch.command.flags.last(RPC) else (f"--{RPC}", _RPC_PORT)
@@ -101,9 +101,9 @@ def _of_servers(launch: Launch) -> frozenset[int]:
     return frozenset(at + nth for at, width in places for nth in range(width))
 
 
-def is_older(leader: Launch, worker: Launch, size: int) -> bool:
+def is_older(leader: Launch, worker: Launch) -> bool:
     """Return whether a launch gets the older flags."""
-    ranks = read_ranks(leader, worker, size)
+    ranks = read_ranks(leader, worker, leader.pods)
     if not has_ranks(leader) or (ranks and ranks.spans):
         return False
     is_uneven = ranks is not None and ranks.leader != ranks.worker
@@ -159,7 +159,7 @@ def takes(launch: Launch) -> bool:
     servers = launch.command.flags.last(SERVERS)
     if servers and scripted(launch, servers.at) and balance(launch) == "internal":
         return False
-    if is_older(launch, launch, launch.pods) and END in launch.command.argv[launch.command.arguments :]:
+    if is_older(launch, launch) and END in launch.command.argv[launch.command.arguments :]:
         return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False

@@ -46,9 +46,8 @@ def launch(inputs: Input) -> Overlay:
 
 @for_launches
 def _launched(launch: Launch, inputs: Input) -> Overlay:
-    plan, intent = inputs.plan, inputs.intent
-    container = LAUNCHERS[plan.launcher].write(launch, plan, intent.size)
-    return _written(launch.template, launch.engine, container, opens="port" not in intent.skip)
+    container = LAUNCHERS[inputs.plan.launcher].write(launch, inputs.plan)
+    return _written(launch.template, launch.engine, container, opens="port" not in inputs.intent.skip)
 
 
 @for_engines

@@ -31,9 +31,9 @@ Rules = Callable[[], Any]
 """Returns a context in which a rule is another one."""
 
 
-def _written(write: Callable[..., Container], launch: Launch, plan: LaunchPlan, size: int) -> Container:
+def _written(write: Callable[..., Container], launch: Launch, plan: LaunchPlan) -> Container:
     """Return a launch with one argument more."""
-    made = write(launch, plan, size)
+    made = write(launch, plan)
     return replace(made, args=(*(made.args or ()), "--of-another-release"))
 
 

@@ -353,7 +353,7 @@ def test_workers_of_a_record_with_multi_port_and_nnodes_stay_headless() -> None:
     recorded = {"launcher": "vllm-native", "older": False, "serving": LEADERS}
     given = input_of(intent, SETTINGS, decided=recorded)
 
-    found = [vllm_native(one, given.plan, 2).args or () for one in given.layout.launches]
+    found = [vllm_native(one, given.plan).args or () for one in given.layout.launches]
 
     assert [("--nnodes" in args, "--headless" in args) for args in found] == [(True, False), (True, True)]
 
