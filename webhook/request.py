@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import Raw
 
 from intent import Object
 from intent.shapes import metadata
@@ -32,37 +32,14 @@ class AdmissionRequest(NamedTuple):
     dry_run: bool = False
 
 
-class _Metadata(msgspec.Struct, rename="camel", gc=False):
-    """The metadata that is used. Any field may have any JSON type."""
-
-    name: Any = UNSET
-    namespace: Any = UNSET
-    uid: Any = UNSET
-    generation: Any = UNSET
-    creation_timestamp: Any = UNSET
-    deletion_timestamp: Any = UNSET
-    labels: Any = UNSET
-    annotations: Any = UNSET
-    managed_fields: Raw | UnsetType = UNSET
-
-
-class _Object(msgspec.Struct, rename="camel", gc=False):
-    """An object of any kind, without its status."""
-
-    api_version: Any = UNSET
-    kind: Any = UNSET
-    metadata: _Metadata | UnsetType = UNSET
-    spec: Raw | UnsetType = UNSET
-
-
 class _Request(msgspec.Struct, rename="camel", gc=False):
     uid: str
     operation: str
     sub_resource: str = ""
     namespace: str | None = None
     dry_run: bool | None = None
-    object: _Object | None = None
-    old_object: _Object | None = None
+    object: dict[str, Raw] | None = None
+    old_object: dict[str, Raw] | None = None
 
 
 class _Review(msgspec.Struct, rename="camel", gc=False):
@@ -74,7 +51,6 @@ _T = TypeVar("_T")
 _review: Final = msgspec.json.Decoder(_Review).decode
 _fields: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 _value: Final = msgspec.json.Decoder().decode
-_METADATA: Final = tuple(zip(_Metadata.__struct_fields__, _Metadata.__struct_encode_fields__, strict=True))
 
 
 def read(body: bytes) -> AdmissionRequest:
@@ -102,20 +78,18 @@ def read(body: bytes) -> AdmissionRequest:
 
 def opened(request: AdmissionRequest) -> tuple[Object, Object | None]:
     """Decode the specs of both objects. Fields with the same bytes in both are decoded once, and shared."""
-    live, old = request.live or {}, request.old
-    spec = live.get("spec")
+    known = dict[bytes, Any]()
+    live = _opened(request.live or {}, known)
+    return live, request.old and _opened(request.old, known)
+
+
+def _opened(lws: Object, known: dict[bytes, Any]) -> Object:
+    spec = lws.get("spec")
     if not isinstance(spec, dict):
-        return live, old and _opened(old, {}, {})
-    read = {key: _read(_value, value) for key, value in spec.items()}
-    return {**live, "spec": read}, old and _opened(old, spec, read)
-
-
-def _opened(old: Object, spec: dict[str, Raw], read: Object) -> Object:
-    known = old.get("spec")
-    if not isinstance(known, dict):
-        return old
-    same = {key for key, value in known.items() if spec.get(key) == value}
-    return {**old, "spec": {key: read[key] if key in same else _read(_value, known[key]) for key in known}}
+        return lws
+    fields = {key: bytes(value) for key, value in spec.items()}
+    known |= {text: _read(_value, text) for text in fields.values() if text not in known}
+    return {**lws, "spec": {key: known[text] for key, text in fields.items()}}
 
 
 def _read(decode: Callable[[bytes | Raw], _T], body: bytes | Raw) -> _T:
@@ -125,18 +99,15 @@ def _read(decode: Callable[[bytes | Raw], _T], body: bytes | Raw) -> _T:
         raise Malformed(f"not an AdmissionReview: {error}") from error
 
 
-def _spec(found: Raw) -> Any:
-    """Split a spec into its raw fields; decode it as it is if it is not an object."""
-    return _read(_fields if bytes(found)[:1] == b"{" else _value, found)
-
-
-def _plain(found: _Object) -> Object:
-    """Return the object as a dict of the fields that are used."""
-    whole = {"apiVersion": found.api_version, "kind": found.kind}
-    plain = {key: value for key, value in whole.items() if value is not UNSET}
-    if found.spec is not UNSET:
-        plain["spec"] = _spec(found.spec)
-    if found.metadata is not UNSET:
-        read = ((key, getattr(found.metadata, field)) for field, key in _METADATA)
-        plain["metadata"] = {key: value for key, value in read if value is not UNSET}
+def _plain(found: dict[str, Raw]) -> Object:
+    """Return an object without its status. `managedFields` and the fields of the spec stay raw."""
+    plain: Object = {key: _read(_value, found[key]) for key in ("apiVersion", "kind") if key in found}
+    if "spec" in found:
+        is_map = bytes(found["spec"])[:1] == b"{"
+        plain["spec"] = _read(_fields if is_map else _value, found["spec"])
+    if "metadata" in found:
+        plain["metadata"] = {
+            key: value if key == "managedFields" else _read(_value, value)
+            for key, value in _read(_fields, found["metadata"]).items()
+        }
     return plain
