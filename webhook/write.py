@@ -41,11 +41,11 @@ from webhook.overlay.patch import patch
 from webhook.overlay.proven import common, is_on
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
-from webhook.overlay.revert import NO_LAYER, Reverted, revert, with_kept, with_own_leader, without_mounted
+from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
 from webhook.overlay.written import is_applied, is_applied_after_export, written
-from webhook.templates.content import bypassed
+from webhook.templates.content import bypassed, key_of
 from webhook.templates.fill import FilledObject
-from webhook.templates.refill import Layers, WriteContext, layers, refill
+from webhook.templates.refill import Layers, layers, refill, separate
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,20 +227,18 @@ def _write(
         found = revert(live, injected.concerns, file)
     reverted = found
     if record.base is not None or BASE_REFS in annotations(live):
-        stored = before.filling if before and before.has_record else None
-        then = before.layers.concerns if before else NO_LAYER
-        around = WriteContext(old, record.base, stored, file, injected, then, is_stored)
-        reverted, filling = refill(found, around, templates)
-        if (
-            filling.is_read  # although the old object names the same: it was stored past the webhooks
-            and before
-            and before.filling
-            and before.filling.base.key == filling.base.key
-            and asks_the_same(before.original, filling.author)
-        ):
-            reverted, filling = refill(found, around, None)
+        parts, mine, stored = separate(found, injected, file), record.base or NO_BASE, None
+        if is_stored:
+            stored = FilledObject(parts.original, found.original, mine, mine)
+        elif before and before.filling:
+            if before.has_record and not bypassed(before.live):
+                stored = before.filling
+            is_same = before.filling.base.key == key_of(parts.original)
+            if is_same and asks_the_same(before.original, parts.original):
+                templates = None  # an object that was stored past the webhooks stays as it is
+        reverted, filling = refill(parts, found.original, mine, stored, templates)
     reading = _read(reverted.original, old)
-    if filling is not None and filling.is_wrong:
+    if filling is not None and filling.is_wrong and not is_stored:
         reading = replace(reading, errors=(*filling.errors, *reading.errors))
     return Write(sent, live, old, record, injected, reverted, reading, filling, templates, before)
 

@@ -1,6 +1,6 @@
 """Fill an object: put the content of its templates under what its author wrote.
 
-`fill` returns content ⊕ author, and what that added as one overlay; `refill` takes it out again.
+`fill` returns content ⊕ author, and what that added as one overlay; `separate` takes it out again.
 
 Everything after it sees the filled object only, so that the fields of a template are checked, launched and
 recorded like those of an author. An author's own value always wins, also `0`, `""`, `[]` and `false`.
@@ -21,9 +21,9 @@ from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.shapes import annotations, metadata
-from intent.tree import COPY, Overlay, difference, merge, replaced
+from intent.tree import COPY, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
-from webhook.overlay.base import Base
+from webhook.overlay.base import NO_BASE, Base
 from webhook.overlay.group import LEADER, WORKER, containers_of, group_of, with_group
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
@@ -39,10 +39,12 @@ class FilledObject:
 
     author: Object
     """What its author wrote."""
+    filled: Object
+    """The same with the content."""
     base: Base
     """The content, and what of it was added; for the record."""
-    anew: Base | None = None
-    """What the rules of this release add, if that is other than recorded."""
+    anew: Base = NO_BASE
+    """The content, and what the rules of this release add, which may be other than recorded."""
     errors: tuple[FieldError, ...] = ()
     is_read: bool = False
     """Whether the templates were read for this write, so that the record lacks the content."""
@@ -60,35 +62,49 @@ class FilledObject:
         return bool(self.errors) and self.base.has_content
 
 
+Stands = Callable[[Base, Object], bool]
+"""Whether what is recorded stays, by what the rules add now, and the object with what is recorded."""
+
+
 # --- filling -----------------------------------------------------------------------------------------
 
 
 def fill(
-    found: Reverted, parts: Reverted, base: Base, like: Object | None = None, *, is_again: bool = False
+    parts: Reverted, base: Base, like: Object | None = None, stands: Stands | None = None
 ) -> tuple[Reverted, FilledObject]:
-    """Put the content of a base under an author's object; with `is_again` as the base records it.
+    """Put the content of a base under an author's object: as the base records it if that `stands`.
 
-    `found` is the object without what concerns injected. A list has the order of `like`, if it has the same
-    items.
+    A list has the order of `like`, if it has the same items.
     """
-    author, errors = parts.original, tuple[FieldError, ...]()
+    author = parts.original
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
-        reverted = replace(found, original=author, edits=_edits(author, parts))
-        return _with_kept(reverted, parts), FilledObject(author, base, errors=errors)
+        return _with(parts, author), FilledObject(author, author, base, errors=errors)
     below = _copied(parts, base)
-    order = [] if like is None else [like]
-    if not is_again:
-        raw, errors = _filled(below, base)
-        base, order = _recorded(base, below, raw, is_copied=below is not author), [raw, *order]
-    filled = reduce(lambda made, like: in_order_of(like, made, base.put_on), order, merge(below, base.put_on))
-    reverted = replace(found, original=filled, edits=_edits(filled, parts))
+    made, errors = _filled(below, base)
+    anew = _recorded(base, below, made, is_copied=below is not author)
+    order = [made] if like is None else [made, like]
+    filled = _put(below, base, order)
+    if stands is not None and stands(anew, filled):
+        filling = FilledObject(author, filled, base, anew)
+    else:
+        filled = _put(below, anew, order)
+        filling = FilledObject(author, filled, anew, anew, errors)
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
-        return fill(found, replace(parts, original=_with_leader(parts)), base, like)
+        return fill(replace(parts, original=_with_leader(parts)), base, like)
 
-    filling = FilledObject(author, base, errors=errors, with_own_leader=with_own_leader)
-    return _with_kept(reverted, parts), filling
+    return _with(parts, filled), replace(filling, with_own_leader=with_own_leader)
+
+
+def _with(parts: Reverted, lws: Object) -> Reverted:
+    """Return the filled object. A leader's template of its own has no edits beside it."""
+    return replace(parts, original=lws, edits=None if LEADER in group_of(lws) else parts.edits)
+
+
+def _put(below: Object, base: Base, order: list[Object]) -> Object:
+    """Put what a base adds to an object into it, with lists in the order of these objects."""
+    return reduce(lambda made, like: in_order_of(like, made, base.put_on), order, merge(below, base.put_on))
 
 
 def _recorded(base: Base, below: Object, filled: Object, *, is_copied: bool) -> Base:
@@ -99,17 +115,6 @@ def _recorded(base: Base, below: Object, filled: Object, *, is_copied: bool) -> 
         put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})
         put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
     return msgspec.structs.replace(base, put_on=put_on, was=was)
-
-
-def _edits(lws: Object, parts: Reverted) -> Overlay | None:
-    """Return the edits of the leader's template of an object that has none of its own."""
-    return None if LEADER in group_of(lws) else parts.edits
-
-
-def _with_kept(reverted: Reverted, parts: Reverted) -> Reverted:
-    names = parts.kept.keys() | reverted.kept.keys()
-    kept = {name: [*parts.kept.get(name, ()), *reverted.kept.get(name, ())] for name in names}
-    return replace(reverted, kept=kept)
 
 
 def _copied(parts: Reverted, base: Base) -> Object:

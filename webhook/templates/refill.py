@@ -15,7 +15,7 @@ from webhook.overlay.group import LEADER, WORKER, group_of, with_group
 from webhook.overlay.patch import patch
 from webhook.overlay.record import Record
 from webhook.overlay.revert import NO_LAYER, Layer, Reverted, layer, revert, without_mounted
-from webhook.templates.content import bypassed, content, key_of
+from webhook.templates.content import content, key_of
 from webhook.templates.fill import FilledObject, fill
 
 
@@ -36,7 +36,7 @@ def layers(record: Record, stored: Object) -> Layers:
 
 
 def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
-    """Take out what templates added; `found` is the object without what concerns injected."""
+    """Take out what templates added too; `found` is the object without what concerns injected."""
     concerns, below = before
     if not below.base:
         return found
@@ -45,61 +45,43 @@ def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
         base, ours = ({**one, LEADER: one[WORKER]} for one in (base, ours))
     base = {name: one for name, one in base.items() if name not in found.exported}
     made = revert(found.original, replace(below, base=base, ours=ours), file)
-    edits = found.edits if made.edits is None else made.edits
-    return replace(made, original=without_mounted(made, below.put_on), edits=edits)
-
-
-class WriteContext(NamedTuple):
-    """What is known of a write: the old object, what both records say of templates, and the writer's file."""
-
-    old: Object | None
-    base: Base | None
-    stored: FilledObject | None
-    """The old object, filled; None without a record."""
-    file: Object
-    layers: Layers
-    """What the write before injected into the object."""
-    then: Layer
-    """What concerns injected into the old object."""
-    is_stored: bool
-    """Whether the object is the old one of a write."""
+    names = made.kept.keys() | found.kept.keys()
+    return replace(
+        found,
+        original=without_mounted(made, below.put_on),
+        edits=found.edits if made.edits is None else made.edits,
+        kept={name: [*made.kept.get(name, ()), *found.kept.get(name, ())] for name in names},
+    )
 
 
 def refill(
-    found: Reverted, around: WriteContext, templates: Templates | None
+    parts: Reverted, filled: Object, mine: Base, stored: FilledObject | None, templates: Templates | None
 ) -> tuple[Reverted, FilledObject]:
-    """Take what templates added out of an object, and fill it again: from a record, or from the templates.
+    """Fill an object again: from a record, or from the templates; `parts` is it without what these added.
 
-    The content of the stored record counts, unless it bypassed the webhooks; that of a record that a write
-    brings only if it adds nothing to the object, or if no template was read for this write, as for /validate,
-    which changes nothing. What was added to the stored object is added again if the rules of this release add
-    the same to both objects: a release that merges differently changes nothing (P1).
+    The content in the stored record counts. That of a record that a write brings (`mine`) counts only if it
+    adds nothing to the object, or if no template was read for this write, as for /validate, which changes
+    nothing. What is recorded is added again to the stored object if it has that, and to the live one if the
+    rules of this release add the same to both: a release that merges differently changes nothing (P1).
     """
-    mine = around.base or NO_BASE
-    stored = None if bypassed(around.old) else around.stored
-    like = with_group(around.old, around.then.ours) if around.old else None
-    parts = separate(found, around.layers, around.file)
     key = key_of(parts.original)
     if key is None or budget.of_leaderworkerset(parts.original):
-        return fill(found, parts, NO_BASE)
+        return fill(parts, NO_BASE)
+    like = stored.filled if stored else None
     known = [base for base in (stored.base if stored else NO_BASE, mine) if base.key == key]
     kept = _kept(known)
+    if stored and kept is stored.base:
+
+        def stands(anew: Base, again: Object) -> bool:
+            return anew == stored.anew or (filled is like and not patch(filled, again))
+
+        return fill(parts, kept, like, stands)
     if kept is not None:
-        reverted, filling = fill(found, parts, kept, found.original if around.is_stored else like)
-        source = stored if stored and kept is stored.base else None
-        was_right = around.layers.concerns.base if around.is_stored else source and not source.errors
-        if filling.base == kept and was_right:  # a stricter release refuses nothing of what is stored
-            return reverted, replace(filling, errors=())
-        if around.is_stored and filling.base != kept:
-            again, recorded = fill(found, parts, kept, found.original, is_again=True)
-            if not patch(found.original, again.original):
-                return again, replace(recorded, anew=filling.base)
-        if source and filling.base == source.anew:
-            return fill(found, parts, kept, like, is_again=True)
-        if kept is not mine or templates is None or not patch(found.original, reverted.original):
-            return reverted, filling
+        made = fill(parts, kept, like)
+        if templates is None or not patch(filled, made[1].filled):
+            return made
     is_read = templates is not None or not known
-    reverted, filling = fill(found, parts, content(key, templates) if is_read else known[0], like)
+    reverted, filling = fill(parts, content(key, templates) if is_read else known[0], like)
     return reverted, replace(filling, is_read=is_read)
 
 

@@ -80,6 +80,10 @@ def _unseparated(found: revert.Reverted, *_around: Any) -> revert.Reverted:
     return revert.Reverted(found.original)
 
 
+def _without_edits(parts: revert.Reverted, lws: Object) -> revert.Reverted:
+    return replace(parts, original=lws, edits=None)
+
+
 _by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
 
 
@@ -102,7 +106,7 @@ def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
         concerns = replace(before.concerns, put_on={})
         return _separate(found, before._replace(concerns=concerns), file)
 
-    monkeypatch.setattr(refill, "separate", separated)
+    monkeypatch.setattr(webhook.write, "separate", separated)
 
 
 def _never(*_templates: Any) -> bool:
@@ -136,8 +140,10 @@ ENGINES: Final[dict[str, Broken]] = {
 }
 TEMPLATED: Final[dict[str, Broken]] = {
     "templates are read for every write": Broken(_reading, 3),
-    "what templates added becomes the author's": Broken(_replaced(refill, "separate", _unseparated), 3),
-    "the edits of a leader are lost": Broken(_replaced(fill, "_edits", _none), 85),
+    "what templates added becomes the author's": Broken(
+        _replaced(webhook.write, "separate", _unseparated), 3
+    ),
+    "the edits of a leader are lost": Broken(_replaced(fill, "_with", _without_edits), 85),
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
     "an exported object is reverted": Broken(_replaced(revert, "_is_exported", _never), 354),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
