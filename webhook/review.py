@@ -33,8 +33,10 @@ ReviewOutcome = Literal["unchanged", "patched", "allowed", "denied"]
 
 MESSAGE_LIMIT: Final = 4096
 """Bytes of the message of a denial. The API server accepts more, terminals and Events do not."""
-MOST: Final = 256
-"""Errors of a denial that are formatted; fewer of them fit into the message."""
+MOST: Final = 20
+"""Errors that a denial names."""
+CAUSE_LENGTH: Final = 512
+"""Bytes of the path and of the message of each."""
 WARNINGS_LIMIT: Final = 20
 NAME_LENGTH: Final = 253
 """Characters of a name of an object (RFC 1123)."""
@@ -64,9 +66,6 @@ class Wanted(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-NOTHING_WANTED: Final = Wanted("")
-
-
 class AdmissionAnswer(NamedTuple):
     """The body of the answer, and its outcome, for the metrics."""
 
@@ -75,17 +74,14 @@ class AdmissionAnswer(NamedTuple):
 
 
 def wanted(body: bytes) -> Wanted:
-    """Return the templates to read for a request of /mutate; none for nearly all.
+    """Return the templates to read for a request of /mutate.
 
     Raises:
         Malformed: the body is not an AdmissionReview.
     """
-    if BASE_REFS.encode() not in body:
-        return NOTHING_WANTED
     request = read(body)
-    if request.live is None or at_once(request.live, request.old):
-        return NOTHING_WANTED
-    return Wanted(request.namespace, needed(request.live, request.old))
+    is_ours = request.live is not None and not at_once(request.live, request.old)
+    return Wanted(request.namespace, needed(request.live or {}, request.old) if is_ours else ())
 
 
 def mutate(body: bytes, settings: Settings = DEFAULTS, templates: Templates | None = None) -> AdmissionAnswer:
@@ -187,27 +183,21 @@ def status(errors: list[FieldError], live: Object) -> Object:
     name = cut(name, NAME_LENGTH) if isinstance(name, str) else ""
     kind = text(live.get("kind"))
     kind = kind if kind in CHECKS else "LeaderWorkerSet"
-    causes = (
-        {"reason": "FieldValueInvalid", "field": one.path, "message": cut(f"{one.message} ({one.code})", 512)}
+    causes = [
+        {
+            "reason": "FieldValueInvalid",
+            "field": cut(one.path, CAUSE_LENGTH),
+            "message": cut(f"{one.message} ({one.code})", CAUSE_LENGTH),
+        }
         for one in errors[:MOST]
-    )
+    ]
     return {
         "code": 422,
         "reason": "Invalid",
         "status": "Failure",
         "message": cut("; ".join(map(str, errors[:MOST])), MESSAGE_LIMIT),
-        "details": {"kind": kind, "name": name, "causes": list(_bounded(causes))},
+        "details": {"kind": kind, "name": name, "causes": causes},
     }
-
-
-def _bounded(causes: Iterable[Object]) -> Iterator[Object]:
-    """Yield causes up to the limit of the message, so that no object causes a large answer."""
-    left = MESSAGE_LIMIT
-    for cause in causes:
-        left -= len(orjson.dumps(cause))
-        if left < 0:
-            return
-        yield cause
 
 
 def warnings(findings: list[FieldError]) -> Iterator[str]:
