@@ -7,7 +7,7 @@
 Each step takes and returns bytes, so that either process of the webhook can do it.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -43,19 +43,13 @@ def read_asked(answer: AdmissionAnswer) -> Wanted:
 
 def packed(body: bytes, templates: Templates) -> bytes:
     """Return a body with its templates; one that is nested too deep to be written counts as unreadable."""
-    return b"".join((body, _END, orjson.dumps({name: _written(one) for name, one in templates.items()})))
+    read = {name: [one.reason] if isinstance(one, Unavailable) else one for name, one in templates.items()}
+    return b"".join((body, _END, orjson.dumps(read)))
 
 
 def answered(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
     """Answer a body with its templates. Raises `Malformed`."""
     review, _, templates = body.partition(_END)
-    found = {name: _read(one) for name, one in orjson.loads(templates).items()}
+    read = orjson.loads(templates).items()
+    found = {name: Unavailable(*one) if isinstance(one, list) else one for name, one in read}
     return mutate(review, settings, templates=found)
-
-
-def _written(template: Any) -> Any:
-    return {"unavailable": template.reason} if isinstance(template, Unavailable) else {"found": template}
-
-
-def _read(written: Any) -> Any:
-    return Unavailable(written["unavailable"]) if "unavailable" in written else written["found"]
