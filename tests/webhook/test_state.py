@@ -118,6 +118,17 @@ def test_a_settled_update_is_checked_for_its_replicas_alone(wrong: Object) -> No
     assert codes(changed(wrong, "spec.replicas", 3), wrong) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "severity"),
+    [("metadata.annotations.fusioninfer.io/priority", "warning"), (SCHEDULER, "error")],
+)
+def test_a_record_of_a_later_version_denies_other_templates_alone(path: str, severity: str) -> None:
+    """After a rollback, all else of the object can be edited."""
+    stored = with_record(EXPANDED, orjson.dumps(record_of(EXPANDED) | {"v": 99}).decode())
+
+    assert codes(changed(stored, path, "Critical"), stored) == [("FI901", severity)]
+
+
 @BY_EVERY_TOOL
 def test_applying_the_file_again_keeps_the_expansion_of_another_release(tool: str) -> None:
     live = put(TOOLS[tool](STORED, FILE), STORED)
