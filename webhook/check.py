@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
-from itertools import compress
 from typing import Any, Final, NamedTuple
 
 from catalog.codes import CODES
@@ -126,13 +125,13 @@ def _about_templates(write: Write, *, mutated: bool, dry_run: bool) -> Iterator[
         )
 
 
-def _unfilled(write: Write) -> Iterator[FieldError]:
-    """Report errors in annotations: without the content of templates nothing else is known."""
-    about_all = (
-        finding.path.startswith("metadata.annotations") or finding.code == budget.CODE
-        for finding in write.reading.errors
-    )
-    yield from compress(write.reading.errors, about_all)
+def _unfilled(write: Write) -> list[FieldError]:
+    """Return the errors in annotations: without the content of templates nothing else is known."""
+    return [
+        error
+        for error in write.reading.errors
+        if error.path.startswith("metadata.annotations") or error.code == budget.CODE
+    ]
 
 
 _EDITED: Final = (

@@ -45,8 +45,9 @@ from webhook.overlay import record as records
 from webhook.overlay.base import MALFORMED, MISSING, TOO_LARGE, Base, ContentKey, excess, over, read_base
 
 OFF: Final = Unavailable("cannot be read, since templates are switched off (templates.enabled of the chart)")
-_FORS: Final = ("common", *COMPONENT_TYPES)
 _PARTS: Final = {"all": ("leader", "worker"), "leader": ("leader",), "worker": ("worker",)}
+_VALUES: Final = {"for": ("common", *COMPONENT_TYPES), "part": _PARTS, "args": MODES}
+"""The values that this release knows of fields of an entry; the CRD of a later one may have more."""
 
 
 def key_of(lws: Object | None) -> ContentKey | None:
@@ -188,13 +189,10 @@ def _merge(name: str, template: Object | Unavailable, work: _Merge) -> Iterator[
 
 def _entry(entry: Object, work: _Merge) -> str:
     """Merge one entry of `spec.pods`; return its fault, empty for none."""
-    target, part, mode = (entry.get(field) for field in ("for", "part", "args"))
-    if target not in (None, *_FORS):
-        return f"for must be one of {', '.join(_FORS)}"
-    if part not in (None, *_PARTS):
-        return f"part must be one of {', '.join(_PARTS)}"
-    if mode not in (None, *MODES):
-        return f"args must be one of {', '.join(MODES)}"
+    for name, known in _VALUES.items():
+        if entry.get(name) not in (None, *known):
+            return f"{name} must be one of {', '.join(known)}"
+    target, part, mode = (entry.get(field) for field in _VALUES)
     if target not in (None, "common", work.component_type):
         return ""
     template = mapping(entry.get("template"))

@@ -7,7 +7,7 @@ from intent.annotations import Annotations
 from intent.container import read_container
 from intent.parallelism import SIZES
 from intent.read import engine_index
-from intent.shapes import listed, mapping, metadata, text
+from intent.shapes import annotations, listed, metadata, text
 from intent.variables import ROLE_PORT
 from webhook.overlay.group import group_of, pod_of
 from webhook.serving import port_of
@@ -42,14 +42,9 @@ def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
 
 def _port(template: Object, asked: str) -> int:
     """Return the port of the engine's API; 0 if there is no engine."""
-    containers, of = (
-        listed(pod_of(template).get("containers")),
-        mapping(mapping(template.get("metadata")).get("annotations")),
-    )
-    at = engine_index(containers, of, asked)
-    if at is None:
-        return 0
-    return port_of(read_container(containers[at], at, "", []))
+    containers = listed(pod_of(template).get("containers"))
+    at = engine_index(containers, annotations(template), asked)
+    return 0 if at is None else port_of(read_container(containers[at], at, "", []))
 
 
 def size_of(lws: Object) -> int:
