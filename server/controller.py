@@ -25,7 +25,7 @@ from sync import WORKERS
 from sync.controller import Controller
 from sync.kinds import watched
 from sync.lease import Elector, Leadership, LeadershipLostError, Timing
-from sync.metrics import ControllerMetrics, metrics
+from sync.metrics import ControllerMetrics
 from sync.queue import Queue
 from sync.watch.cache import ROWS, Cache, Caches
 from sync.watch.reflector import reflect
@@ -88,7 +88,7 @@ async def _serve(  # noqa: PLR0913 - the arguments of `sync`
     workers: int,
 ) -> None:
     """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
-    measured, leadership = metrics(VERSION), Leadership(timing)
+    measured, leadership = ControllerMetrics(VERSION), Leadership(timing)
     client.timed = lambda verb, code, seconds: measured.requests.labels(verb, code).observe(seconds)
     space = BytePool(_room_for_rows())
     caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}

@@ -1,13 +1,12 @@
 """Tables of the controller's metrics, and of rights."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
 from hack.manifests.objects import objects
 from hack.markdown import table
 from intent import Object
-from sync.metrics import metrics as registered
+from sync.metrics import ControllerMetrics
 
 AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 
@@ -18,8 +17,8 @@ def metrics() -> Mapping[str, str]:
 
 
 def _metrics() -> list[dict[str, str]]:
-    made = registered()
-    fields = [getattr(made, field.name) for field in dataclasses.fields(made) if field.name != "registry"]
+    made = ControllerMetrics()
+    fields = [metric for name, metric in vars(made).items() if name != "registry"]
     return [
         {
             "metric": f"`{family.name}{'_total' if family.type == 'counter' else ''}`",

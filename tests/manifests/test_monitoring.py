@@ -13,7 +13,7 @@ from hack.manifests.dashboard import PANELS, Panel
 from hack.manifests.objects import DOCS, find
 from hack.manifests.values import RUNBOOKS
 from intent import Object
-from sync.metrics import OPERATORS, metrics
+from sync.metrics import OPERATORS, ControllerMetrics
 from tests.manifests.pages import chapters
 from webhook.server import metrics as webhook_metrics
 
@@ -47,7 +47,7 @@ def alerts() -> list[Object]:
 def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
     """Return the registries of both processes, as they are at the start."""
     webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, VERSION)
-    return webhook.registry, metrics().registry
+    return webhook.registry, ControllerMetrics().registry
 
 
 def samples() -> list[tuple[str, dict[str, str]]]:

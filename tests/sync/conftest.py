@@ -16,7 +16,7 @@ from kube.client import Client, connect
 from sync import clock, events
 from sync.controller import Controller
 from sync.kinds import watched
-from sync.metrics import metrics
+from sync.metrics import ControllerMetrics
 from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
 from sync.write import Writer
@@ -133,7 +133,7 @@ async def make(client: Client, background: Background) -> Start:
     ) -> Controller:
         settings = settings or WITHOUT_API
         caches = {kind.kind: Cache(kind) for kind in watched(settings)}
-        measured = metrics()
+        measured = ControllerMetrics()
         for cache in caches.values():
             background(reflect(client, cache, settings.namespaces))
         writer = Writer(client, measured, permit, caches, observe_only=observe_only)

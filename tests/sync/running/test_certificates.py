@@ -10,7 +10,7 @@ from certs import objects
 from kube.client import Client
 from server.certificates import Certificates, keep
 from sync.lease import LeadershipLostError
-from sync.metrics import ControllerMetrics, metrics
+from sync.metrics import ControllerMetrics
 from tests.sync.conftest import FOR_EVER, Background, eventually
 from tests.sync.fake_api import Api, status
 
@@ -20,7 +20,7 @@ KEPT = Certificates("tls", interval_seconds=0.01)
 
 @pytest.fixture
 def measured() -> ControllerMetrics:
-    return metrics()
+    return ControllerMetrics()
 
 
 def reconciles(measured: ControllerMetrics, outcome: str) -> float:

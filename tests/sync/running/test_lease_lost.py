@@ -18,7 +18,7 @@ from kube.client import Client
 from sync.controller import Controller
 from sync.kinds import watched
 from sync.lease import Elector, Leadership, Timing
-from sync.metrics import metrics
+from sync.metrics import ControllerMetrics
 from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
 from sync.write import Writer
@@ -41,7 +41,7 @@ def is_write(asked: Asked) -> bool:
 
 async def lead(client: Client, clock: Callable[[], float]) -> None:
     """Reconcile as `server.controller` does, until the Lease is lost."""
-    settings, leadership, measured = Settings(), Leadership(TIMING, clock=clock), metrics()
+    settings, leadership, measured = Settings(), Leadership(TIMING, clock=clock), ControllerMetrics()
     caches = {kind.kind: Cache(kind) for kind in watched(settings)}
     writer = Writer(client, measured, leadership.check, caches)
     elector = Elector(client, "system", "sync", "a", leadership)

@@ -15,7 +15,7 @@ from sync.decide import ApplyHistory
 from sync.kinds import OUTPUTS, POD_GROUP, WATCHED
 from sync.lease import LeadershipLostError
 from sync.live import BehindError
-from sync.metrics import metrics
+from sync.metrics import ControllerMetrics
 from sync.observed.pod_group import API_VERSION as VOLCANO
 from sync.state import ServiceState
 from sync.watch.cache import Cache
@@ -53,7 +53,7 @@ def new(client: Client) -> New:
     """Return a function that makes a writer with empty caches."""
 
     def writer(permit: Permit = lambda: FOR_EVER) -> Writer:
-        return Writer(client, metrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
+        return Writer(client, ControllerMetrics(), permit, {kind.kind: Cache(kind) for kind in WATCHED})
 
     return writer
 

@@ -13,7 +13,7 @@ from intent import Object
 from intent.annotations import SERVICE
 from sync.controller import Controller
 from sync.kinds import AUTOSCALER, LWS, WATCHED, Kind
-from sync.metrics import metrics
+from sync.metrics import ControllerMetrics
 from sync.watch.cache import Cache
 from sync.write import Writer
 from tests.builders.counted import counted
@@ -69,7 +69,7 @@ RELATED: Final[dict[str, tuple[Kind[Any], Callable[[int], Object]]]] = {
 def without_client() -> Controller:
     """Return a controller that sends no requests."""
     caches = {one.kind: Cache(one) for one in WATCHED}
-    measured = metrics()
+    measured = ControllerMetrics()
     client: Any = None
     return Controller(SETTINGS, measured, caches, Writer(client, measured, lambda: 1.0, caches))
 
