@@ -13,18 +13,62 @@ whole share. Then it waits for its turn: for the end of one reconcile of each na
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from intent.service.member import ServiceKey
 from sync.clock import Backoff
-from sync.turns import Turns
 
+V = TypeVar("V")
 LANES: Final = 4
 """While there are changes, one service of this many is taken from the resync."""
 SPACES: Final = 8
 """The number of namespaces that may have their whole share of the reconciles at once."""
+
+
+@dataclass(slots=True)
+class Turns(Generic[V]):
+    """Waiting items by namespace, which take turns: in each the first that came is the first that goes.
+
+    However many items one namespace has, an item of another one waits for one turn of each at most.
+    """
+
+    waiting: dict[str, dict[ServiceKey, V]] = field(default_factory=dict)
+    """By namespace, in the order of their turns; none is empty."""
+
+    def __contains__(self, key: ServiceKey) -> bool:
+        """Return whether an item waits."""
+        return key in self.waiting.get(key[0], ())
+
+    def put(self, key: ServiceKey, value: V) -> V | None:
+        """Add an item, or replace the one of this key in its place; return the replaced value."""
+        items = self.waiting.setdefault(key[0], {})
+        before = items.get(key)
+        items[key] = value
+        return before
+
+    def drop(self, key: ServiceKey) -> None:
+        """Remove an item, if it waits."""
+        items = self.waiting.get(key[0], {})
+        items.pop(key, None)
+        if not items:
+            self.waiting.pop(key[0], None)
+
+    def take(self, may: Callable[[str], bool] = lambda _namespace: True) -> tuple[ServiceKey, V] | None:
+        """Remove and return the first item of the first namespace that may have a turn.
+
+        That namespace then has the last turn. A namespace that is passed over keeps its place.
+        """
+        namespace = next(filter(may, self.waiting), None)
+        if namespace is None:
+            return None
+        items = self.waiting.pop(namespace)
+        key = next(iter(items))
+        value = items.pop(key)
+        if items:
+            self.waiting[namespace] = items
+        return key, value
 
 
 @dataclass(slots=True)

@@ -20,26 +20,26 @@ from intent.commands import named
 from intent.service.member import ServiceKey
 from intent.shapes import listed, mapping
 from kube.pool import BytePool
-from kube.wire import Head, read_at_any_depth, read_head, read_object
+from kube.wire import read_at_any_depth, read_head, read_object
 from sync.clock import Pace
 from sync.kinds import Kind
 from sync.observed.cached import (
     ObjectTooLargeError,
     Row,
     UnreadableObject,
-    resource_version,
     row_keys,
     unreadable,
     weight,
     without_content,
 )
-from sync.observed.index_keys import Key, concerns
+from sync.observed.index_keys import IndexKey, Key, concerns
 from sync.watch.availability import ENOUGH, EVERYWHERE, Availability, Scope
-from sync.watch.rows import NamespacedName, Rows
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
 S = TypeVar("S", bound=Row)
+NamespacedName = tuple[str, str]
+"""Namespace and name of an object."""
 OWNERS: Final = 1024
 """The most owner references of an object that are read; a PodGroup has up to 128 of ours."""
 ROW_LIMIT: Final = 2**21
@@ -53,6 +53,38 @@ NO_ROOM: Final = (
     "the objects of its namespace take too much of the controller's memory; delete some, make them smaller, "
     "or raise the memory limit of the controller"
 )
+
+
+@dataclass(slots=True)
+class Rows(Generic[R]):
+    """Rows by name and by key."""
+
+    by_name: dict[NamespacedName, R] = field(default_factory=dict)
+    by_key: dict[Key, dict[NamespacedName, R]] = field(default_factory=dict)
+
+    def put(self, row: R) -> tuple[Key, ...]:
+        """Add a row, or replace an equal one of its name; return the keys that it concerns."""
+        name, keys = (row.namespace, row.name), row_keys(row)
+        self.by_name[name] = row
+        for key in keys:
+            self.by_key.setdefault(key, {})[name] = row
+        return keys
+
+    def drop(self, name: NamespacedName) -> tuple[Key, ...]:
+        """Remove a row; return the keys that it concerned."""
+        row = self.by_name.pop(name, None)
+        keys = row_keys(row) if row is not None else ()
+        for key in keys:
+            rows = self.by_key.get(key, {})
+            rows.pop(name, None)
+            if not rows:
+                self.by_key.pop(key, None)
+        return keys
+
+    def services_of(self, index_key: IndexKey) -> tuple[ServiceKey, ...]:
+        """Return the services of the rows with an index key, each once."""
+        rows = self.by_key.get(index_key, {}).values()
+        return tuple({(row.namespace, row.service): None for row in rows if row.service})
 
 
 @dataclass(slots=True)
@@ -115,15 +147,18 @@ class Cache(Generic[R]):
     # --- one object ---------------------------------------------------------------------------------
 
     async def read(self, body: bytes) -> R | UnreadableObject | None:
-        """Project an object from its JSON. Raises ValueError if it cannot be parsed."""
-        if len(body) > self.kind.most:
-            return self.oversized(await read_at_any_depth(read_head, body), len(body))
-        return self.project(await read_at_any_depth(read_object, body))
+        """Project an object from its JSON; None if it is not relevant.
 
-    def oversized(self, head: Head, length: int) -> UnreadableObject:
-        """Return the row of an object whose JSON is too long to be parsed."""
-        why = f"it has {length} bytes as JSON, and the limit is {self.kind.most:.0f}; make it smaller"
-        return unreadable(msgspec.to_builtins(head), ObjectTooLargeError(why))
+        One that is too long, or cannot be parsed, has a row of its metadata. Raises ValueError without these.
+        """
+        try:
+            if len(body) <= self.kind.most:
+                return self.project(await read_at_any_depth(read_object, body))
+            limit = f"the limit is {self.kind.most:.0f}; make it smaller"
+            why: Exception = ObjectTooLargeError(f"it has {len(body)} bytes as JSON, and {limit}")
+        except ValueError as error:
+            why = error
+        return unreadable(msgspec.to_builtins(await read_at_any_depth(read_head, body)), why)
 
     def project(self, obj: Object) -> R | UnreadableObject | None:
         """Project an object: `UnreadableObject` if that raises, None if it is not relevant."""
@@ -132,21 +167,6 @@ class Cache(Generic[R]):
             return self.kind.project(obj)
         except Exception as error:  # noqa: BLE001 - whatever one object contains, it must not affect others
             return unreadable(obj, error)
-
-    def take(self, obj: Object) -> None:
-        """Store an object of a watch event."""
-        metadata = obj["metadata"]
-        name = (metadata.get("namespace", ""), metadata["name"])
-        known = self.rows.get(name)
-        if known and known.resource_version:
-            version = (resource_version(metadata), metadata.get("uid"))
-            if version == (known.resource_version, known.uid):
-                return
-        row = self.project(obj)
-        if row is None:
-            self.drop(name)
-        else:
-            self.put(row)
 
     def put(self, row: R | UnreadableObject) -> None:
         """Store a row unless a newer one is stored, or the object was deleted since.
@@ -160,14 +180,12 @@ class Cache(Generic[R]):
         elif known is None or row.resource_version >= known.resource_version:
             self.store(row)
 
-    def lose(self, obj: Object) -> None:
+    def lose(self, name: NamespacedName, version: int) -> None:
         """Remove the object of a DELETED event, unless a newer one is stored.
 
         The event may come late: after the answer to our own write, which created or labelled it again.
         """
-        metadata = obj["metadata"]
-        name = (metadata.get("namespace", ""), metadata["name"])
-        known, version = self.rows.get(name) or self.unreadable.by_name.get(name), resource_version(metadata)
+        known = self.rows.get(name) or self.unreadable.by_name.get(name)
         if known is None or version >= known.resource_version:
             self.drop(name)
             self.deleted[name] = version
@@ -228,7 +246,7 @@ class Cache(Generic[R]):
 
     def store(self, row: R | UnreadableObject) -> None:
         """Store a row, whatever version is stored; only its metadata if it takes too much memory."""
-        name = (row.namespace, row.name)
+        name, size = (row.namespace, row.name), 0
         if not isinstance(row, UnreadableObject):
             size = weight(row)
             if size > ROW_LIMIT:
@@ -238,8 +256,7 @@ class Cache(Generic[R]):
         if not isinstance(row, UnreadableObject):
             self._store_in(self.known, self.unreadable, row)
             self._resize(name, size)
-            return
-        if self._store_in(self.unreadable, self.known, row):
+        elif self._store_in(self.unreadable, self.known, row):
             log.warning(
                 "object cannot be read",
                 kind=self.kind.resource.plural,
@@ -250,8 +267,7 @@ class Cache(Generic[R]):
     def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:
         """Store a row; return whether it differs from the stored one. An equal row causes no reconcile."""
         name = (row.namespace, row.name)
-        known = home.by_name.get(name)
-        if known is not None and known == row and name not in other.by_name:
+        if home.by_name.get(name) == row and name not in other.by_name:
             home.put(row)
             return False
         self.drop(name)

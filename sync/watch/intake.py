@@ -6,28 +6,22 @@ one of them fifty times a second, an event of another tenant waits until these a
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from kube.pool import BytePool
-from kube.wire import Head, WatchEvent, read_at_any_depth, read_head, read_object
+from kube.wire import WatchEvent, read_at_any_depth, read_head
 from sync.clock import Pace
-from sync.observed.cached import UnreadableObject, unreadable
-from sync.turns import Turns
-from sync.watch.cache import Cache
+from sync.observed.cached import resource_version
+from sync.queue import Turns
+from sync.watch.cache import Cache, NamespacedName
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(NamedTuple):
     """An event about an object that was received."""
 
-    head: Head
+    version: int
     body: bytes
-    """The JSON of the object; empty if it is not read."""
-    is_deleted: bool
-    oversized: UnreadableObject | None = None
-    """The row of an object whose JSON is too long to be read; its body is not kept."""
+    """The JSON of the object; empty if it was deleted."""
 
 
 @dataclass(slots=True)
@@ -48,19 +42,17 @@ class Intake:
         Raises ValueError if it has no version, or its object no name.
         """
         body = bytes(event.object)
-        head = await read_at_any_depth(read_head, body)
+        metadata = (await read_at_any_depth(read_head, body)).metadata
         if event.type != "BOOKMARK":
-            if not head.metadata.name:
+            if not metadata.name:
                 raise ValueError("the object has no name")
-            is_deleted, namespace = event.type == "DELETED", head.metadata.namespace
-            await self.pool.room(namespace)
-            size = len(body)
-            oversized = self.cache.oversized(head, size) if size > self.cache.kind.most else None
-            news = News(head, b"" if is_deleted or oversized else body, is_deleted, oversized)
-            before = self.waiting.put((namespace, head.metadata.name), news)
-            self.pool.take(namespace, len(news.body) - (len(before.body) if before else 0))
+            await self.pool.room(metadata.namespace)
+            version = resource_version({"resourceVersion": metadata.version})
+            news = News(version, b"" if event.type == "DELETED" else body)
+            before = self.waiting.put((metadata.namespace, metadata.name), news)
+            self.pool.take(metadata.namespace, len(news.body) - (len(before.body) if before else 0))
             self.filled.set()
-        return head.metadata.version
+        return metadata.version
 
     def clear(self) -> None:
         """Drop what waits: a list came that is newer."""
@@ -68,43 +60,34 @@ class Intake:
         while self._take():
             pass
 
-    def _take(self) -> News | None:
-        """Return the next event, if any waits."""
-        found = self.waiting.take()
-        if found is None:
-            return None
-        (namespace, _), news = found
-        self.pool.take(namespace, -len(news.body))
-        return news
+    def _take(self) -> tuple[NamespacedName, News] | None:
+        """Return the next object with its event, if any waits."""
+        if taken := self.waiting.take():
+            (namespace, _), news = taken
+            self.pool.take(namespace, -len(news.body))
+        return taken
 
     async def run(self) -> None:
         """Read what was received, until cancelled."""
         pace = Pace()
         while True:
-            if news := self._take():
-                await self._read(news)
+            if taken := self._take():
+                await self._read(*taken)
                 await pace.rest()
             else:
                 self.filled.clear()
                 await self.filled.wait()
 
-    async def _read(self, news: News) -> None:
-        """Store an object in the cache, or remove it; one that cannot be parsed affects itself only."""
-        metadata = msgspec.to_builtins(news.head)
-        if news.is_deleted:
-            self.cache.lose(metadata)
-            return
-        if news.oversized:
-            self.cache.put(news.oversized)
+    async def _read(self, name: NamespacedName, news: News) -> None:
+        """Store an object in the cache, or remove it."""
+        if not news.body:
+            self.cache.lose(name, news.version)
             return
         since = self.lists
-        try:
-            obj = await read_at_any_depth(read_object, news.body)
-        except ValueError as error:
-            obj = error
+        row = await self.cache.read(news.body)
         if self.lists != since:
             return  # the object may be deleted: a list came while it was read
-        if isinstance(obj, ValueError):
-            self.cache.put(unreadable(metadata, obj))
+        if row is None:
+            self.cache.drop(name)
         else:
-            self.cache.take(obj)
+            self.cache.put(row)

@@ -27,9 +27,8 @@ from sync.clock import Backoff, Pace
 from sync.kinds import Resource
 from sync.observed.cached import Row, resource_version
 from sync.watch.availability import ENOUGH
-from sync.watch.cache import Cache
+from sync.watch.cache import Cache, NamespacedName
 from sync.watch.intake import Intake
-from sync.watch.rows import NamespacedName
 
 R = TypeVar("R", bound=Row)
 log: Final = structlog.stdlib.get_logger(__name__)

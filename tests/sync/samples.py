@@ -179,3 +179,9 @@ def hold(cache: Cache[Any], *rows: Any) -> None:
         cache.store(row)
     for name in cache.rows.keys() - {(row.namespace, row.name) for row in rows}:
         cache.drop(name)
+
+
+def take(cache: Cache[Any], obj: Object) -> None:
+    """Have a cache receive an object."""
+    if row := cache.project(obj):
+        cache.put(row)

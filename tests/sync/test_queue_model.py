@@ -8,8 +8,7 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync.queue import LANES, SPACES, Queue
-from sync.turns import Turns
+from sync.queue import LANES, SPACES, Queue, Turns
 from tests.builders.patience import PATIENCE
 
 SHARE: Final = 2

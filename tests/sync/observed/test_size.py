@@ -15,7 +15,7 @@ from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observed.inferenceservice import PARSED
 from sync.watch.cache import Cache
 from tests.builders.isvc import isvc
-from tests.sync.samples import KEY, inference_service, lws
+from tests.sync.samples import KEY, inference_service, lws, take
 
 SCRIPT = "vllm serve m " + "--x 'y' " * (CHARACTERS.most // 2)
 LARGE: dict[str, list[Object]] = {
@@ -39,7 +39,7 @@ def made(containers: list[Object]) -> Object:
 def test_an_object_that_is_too_large_is_kept_by_name_only(name: str) -> None:
     cache = Cache(LWS)
 
-    cache.take(made(LARGE[name]))
+    take(cache, made(LARGE[name]))
 
     (why,) = [row.why for row in cache.unreadable_of(KEY)]
     assert f" {name}, and the limit is " in why
@@ -50,13 +50,13 @@ def test_refusing_it_costs_little_more_than_parsing_its_json(name: str) -> None:
     obj = made(LARGE[name])
     text = orjson.dumps(obj)
 
-    assert best(lambda: Cache(LWS).take(obj)) < MOST * best(lambda: orjson.loads(text))
+    assert best(lambda: take(Cache(LWS), obj)) < MOST * best(lambda: orjson.loads(text))
 
 
 def test_a_long_command_is_read() -> None:
     cache = Cache(LWS)
 
-    cache.take(made([{"name": "vllm", "command": ["vllm", "serve"], "args": ["m", *["--a=1"] * 500]}]))
+    take(cache, made([{"name": "vllm", "command": ["vllm", "serve"], "args": ["m", *["--a=1"] * 500]}]))
 
     assert [row.name for row in cache.of(KEY)] == ["p"]
 

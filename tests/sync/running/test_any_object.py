@@ -32,7 +32,7 @@ from sync.observed.cached import UnreadableObject
 from sync.parts.service import desired_state
 from sync.status import report
 from sync.watch.cache import Cache
-from tests.sync.samples import KEY, hold, inference_service, lws, role, router
+from tests.sync.samples import KEY, hold, inference_service, lws, role, router, take
 from tests.sync.served import accepted, ready_pod
 
 NOW: Final = "2026-01-01T00:00:00Z"
@@ -216,7 +216,7 @@ def test_any_object_has_a_row_that_compares(kind: Kind[Any], data: st.DataObject
     cache, again = Cache(kind), Cache(kind)
 
     for one in (cache, again):
-        one.take(obj)
+        take(one, obj)
 
     assert (cache.rows, cache.unreadable.by_name) == (again.rows, again.unreadable.by_name)
     assert [row.why for row in cache.unreadable.by_name.values() if "nested" not in row.why] == []
@@ -228,7 +228,7 @@ def test_an_object_that_is_nested_too_deeply_anywhere_is_read_or_says_so(kind: K
         obj, cache = copy.deepcopy(SAMPLES[kind.kind]), Cache(kind)
         reduce(getitem, above, obj)[last] = nested(300)
 
-        cache.take(obj)
+        take(cache, obj)
 
         assert all("nested" in row.why for row in cache.unreadable.by_name.values()), (*above, last)
 
@@ -241,8 +241,9 @@ def test_a_service_with_any_object_is_planned_and_reported(data: st.DataObject) 
     for kind, cache in caches.items():
         hold(cache, *filter(None, [cache.project(copy.deepcopy(SAMPLES[kind]))]))
         if kind in kinds:
-            cache.take(
-                data.draw(spoiled(kind)) | {"metadata": SAMPLES[kind]["metadata"] | {"resourceVersion": "9"}}
+            take(
+                cache,
+                data.draw(spoiled(kind)) | {"metadata": SAMPLES[kind]["metadata"] | {"resourceVersion": "9"}},
             )
 
     snapshot = observe(KEY, caches, ServiceMemory(), "")
@@ -257,6 +258,6 @@ def test_a_deep_object_of_another_kind_is_unreadable() -> None:
     cache, obj = Cache(LWS), sets()
     obj["spec"]["deep"] = nested(300)
 
-    cache.take(obj)
+    take(cache, obj)
 
     assert [type(row) for row in cache.unreadable_of(KEY)] == [UnreadableObject]

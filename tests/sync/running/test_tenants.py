@@ -58,7 +58,7 @@ def cache(reads: Reads, monkeypatch: pytest.MonkeyPatch) -> Cache[Any]:
         reads.append((obj["metadata"]["namespace"], obj["metadata"]["name"]))
         return obj
 
-    monkeypatch.setattr("sync.watch.intake.read_object", read)
+    monkeypatch.setattr("sync.watch.cache.read_object", read)
     return Cache(INFERENCE_SERVICE)
 
 
@@ -93,7 +93,7 @@ async def test_an_object_that_is_read_while_a_list_comes_is_not_stored_after_it(
             )  # so a thread makes it shallow, and other tasks run meanwhile
         return read_object(body)
 
-    monkeypatch.setattr("sync.watch.intake.read_object", read)
+    monkeypatch.setattr("sync.watch.cache.read_object", read)
     cache: Cache[Any] = Cache(INFERENCE_SERVICE)
     intake = Intake(cache, BytePool(2**20))
     await intake.receive(event(service("team-a", "deleted", 1)))
@@ -181,7 +181,7 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only_and_is_gone_w
             raise ValueError("no JSON")
         return read_object(body)
 
-    monkeypatch.setattr("sync.watch.intake.read_object", read)
+    monkeypatch.setattr("sync.watch.cache.read_object", read)
     intake = Intake(Cache(INFERENCE_SERVICE), BytePool(2**20))
     await intake.receive(event(service(HOSTILE, "s", 1)))
     await intake.receive(event(service(*OTHER, 2)))

@@ -10,11 +10,12 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.service.member import ejected
 from sync.kinds import HTTP_ROUTE, LWS
+from sync.observed.cached import UnreadableObject
 from sync.observed.index_keys import IndexKey, Key, leader_worker_set_keys
 from sync.observed.routes import route_keys
 from sync.watch.availability import ENOUGH
 from sync.watch.cache import DELETIONS, Cache
-from tests.sync.samples import KEY, hold, lws
+from tests.sync.samples import KEY, hold, lws, take
 
 OWNER = {"kind": "InferenceService", "name": "r1", "uid": "uid-r1", "controller": True}
 PLACE = IndexKey("LeaderWorkerSet", KEY[0], "p")
@@ -56,7 +57,7 @@ def test_a_change_concerns_the_service_and_its_index_keys() -> None:
 def test_a_deletion_that_is_older_than_the_row_removes_nothing(version: int, *, is_kept: bool) -> None:
     cache, woken = known(row(5))
 
-    cache.lose({"metadata": {"namespace": KEY[0], "name": "p", "resourceVersion": str(version)}})
+    cache.lose((KEY[0], "p"), version)
 
     assert (bool(cache.of(KEY)), KEY in woken) == (is_kept, not is_kept)
 
@@ -65,7 +66,7 @@ def test_a_deletion_that_is_older_than_the_row_removes_nothing(version: int, *, 
 def test_an_answer_that_is_older_than_the_deletion_stores_nothing(version: int, *, is_stored: bool) -> None:
     """The garbage collector may be faster than the answer to the write; the service is reconciled again."""
     cache, woken = known()
-    cache.lose({"metadata": {"namespace": KEY[0], "name": "p", "resourceVersion": "5"}})
+    cache.lose((KEY[0], "p"), 5)
 
     cache.put(row(version))
 
@@ -76,7 +77,7 @@ def test_as_many_deletions_are_remembered_as_answers_may_be_late() -> None:
     cache, _ = known()
 
     for number in range(DELETIONS + 1):
-        cache.lose({"metadata": {"namespace": KEY[0], "name": f"p-{number}", "resourceVersion": "5"}})
+        cache.lose((KEY[0], f"p-{number}"), 5)
 
     assert (len(cache.deleted), (KEY[0], "p-0") in cache.deleted) == (DELETIONS, False)
 
@@ -166,39 +167,30 @@ def test_an_object_that_cannot_be_projected_affects_itself_only(caplog: pytest.L
 
     for _ in range(3):
         for one in (lws("p"), lws("q")):
-            cache.take(one)
+            take(cache, one)
 
     assert [row.name for row in cache.of(KEY)] == ["q"]
     assert [(row.name, row.why) for row in cache.unreadable_of(KEY)] == [("p", "RecursionError: ")]
     assert [record.message for record in caplog.records] == ["object cannot be read"]
 
 
+async def test_an_object_that_is_not_utf_8_has_a_row_of_its_metadata() -> None:
+    row = await Cache(LWS).read(b'{"metadata": {"name": "p", "resourceVersion": "3"}, "x": "\xff"}')
+
+    assert isinstance(row, UnreadableObject)
+    assert (row.name, row.resource_version, row.why.partition(":")[0]) == ("p", 3, "JSONDecodeError")
+
+
 def test_an_object_that_becomes_readable_has_a_row_again() -> None:
     cache, woken = known(row(3))
     cache.kind = replace(LWS, project=fails)
 
-    cache.take(lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}})
+    take(cache, lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}})
     unread = (cache.of(KEY), [one.name for one in cache.unreadable_of(KEY)], set(woken))
     cache.put(row(5))
 
     assert unread == ((), ["p"], {KEY, (KEY[0], "p"), PLACE, PICKER, ON_LEADERS})
     assert (cache.of(KEY), cache.unreadable_of(KEY)) == ((row(5),), ())
-
-
-def test_a_known_version_is_not_projected_again() -> None:
-    projected = list[Object]()
-
-    def project(obj: Object) -> Any:
-        projected.append(obj)
-        return LWS.project(obj)
-
-    cache = Cache(replace(LWS, project=project))
-    obj = lws("p") | {"metadata": lws("p")["metadata"] | {"resourceVersion": "4"}}
-
-    cache.take(obj)
-    cache.take(obj)
-
-    assert len(projected) == 1
 
 
 # --- a kind that cannot be listed -------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sync.parts.service import ALL, desired_state
 from sync.snapshot import Snapshot
 from sync.watch.cache import Cache, Caches
 from tests.builders.counted import counted
-from tests.sync.samples import KEY, SETTINGS, inference_service, lws, role
+from tests.sync.samples import KEY, SETTINGS, inference_service, lws, role, take
 from tests.sync.watch.test_rows import RELATED, of_service, revised
 
 LIMITED: Final = ("members of a service", "members of a revision", "ejected from a gang")
@@ -22,7 +22,7 @@ LIMITED: Final = ("members of a service", "members of a revision", "ejected from
 def caches_with(*found: tuple[Kind[Any], Object]) -> Caches:
     caches = {one.kind: Cache(one) for one in WATCHED}
     for kind, obj in found:
-        caches[kind.kind].take(obj)
+        take(caches[kind.kind], obj)
     return caches
 
 
@@ -71,8 +71,8 @@ def test_the_roles_of_an_inference_service_stay_in_the_snapshot() -> None:
     """Its status is about them."""
     service = inference_service(role("worker"))
     caches = crowd(of_service, MEMBERS + 1)
-    caches[LWS.kind].take(lws("r1-worker", "worker"))
-    caches[INFERENCE_SERVICE.kind].take(service)
+    take(caches[LWS.kind], lws("r1-worker", "worker"))
+    take(caches[INFERENCE_SERVICE.kind], service)
 
     found = observed(caches)
 

@@ -19,7 +19,7 @@ from sync.write import Writer
 from tests.builders.counted import counted
 from tests.sync.conftest import Background, eventually
 from tests.sync.running.test_disaggregatedset import NEW, of_revision
-from tests.sync.samples import KEY, SETTINGS, lws
+from tests.sync.samples import KEY, SETTINGS, lws, take
 
 FEW, MANY = 10, 1_000
 
@@ -84,14 +84,14 @@ def calls_of_an_event(kind: Kind[Any], build: Callable[[int], Object], among: in
     caches = controller.caches
     cache = caches[kind.kind]
     for number in range(among):
-        cache.take(build(number))
+        take(cache, build(number))
     for one in caches.values():
         one.changed = controller.changed
     first, second = build(0), build(0)
     first["spec"]["changed"], second["spec"]["changed"] = 1, 2
-    cache.take(first)  # functions remember some results
+    take(cache, first)  # functions remember some results
     with counted(function) as calls:
-        cache.take(second)
+        take(cache, second)
     return calls
 
 
@@ -106,7 +106,7 @@ async def test_a_resync_of_thousands_of_services_lets_other_tasks_run(
     """The Lease is renewed by one of them."""
     controller, run, took = without_client(), events.Handle._run, list[float]()  # noqa: SLF001 - what asyncio calls
     for number in range(2 * MANY):
-        controller.caches[LWS.kind].take(of_another_service(number))
+        take(controller.caches[LWS.kind], of_another_service(number))
 
     def measured(self: events.Handle) -> None:
         since = time.thread_time()
