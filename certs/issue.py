@@ -8,11 +8,18 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+USES: Final = (
+    *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment"),
+    *("key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
+)
+"""The uses of a key (RFC 5280, 4.2.1.3): a CA signs certificates and CRLs, a server signs handshakes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +43,9 @@ def issue_ca(name: str, not_before: datetime, not_after: datetime) -> Pair:
     """Issue a self-signed CA that may sign certificates, but no further CA."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = (
-        _builder(name, name, key, not_before, not_after)
+        _builder(_name(name), _name(name), key, not_before, not_after)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(_usage("key_cert_sign", "crl_sign"), critical=True)
     )
     return _pair(builder.sign(key, hashes.SHA256()), key)
 
@@ -50,9 +57,9 @@ def issue_serving(ca: Pair, hosts: Sequence[str], not_before: datetime, not_afte
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer_key.public_key())
     names = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
     builder = (
-        _builder("fusioninfer webhook", _common_name(signer), key, not_before, not_after)
+        _builder(_name("fusioninfer webhook"), signer.subject, key, not_before, not_after)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(_usage("digital_signature"), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(names, critical=False)
         .add_extension(identifier, critical=False)
@@ -61,13 +68,17 @@ def issue_serving(ca: Pair, hosts: Sequence[str], not_before: datetime, not_afte
 
 
 def _builder(
-    subject: str, issuer: str, key: ec.EllipticCurvePrivateKey, not_before: datetime, not_after: datetime
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    not_before: datetime,
+    not_after: datetime,
 ) -> x509.CertificateBuilder:
     """Return a builder with the fields that both kinds of certificate share."""
     return (
         x509.CertificateBuilder()
-        .subject_name(_name(subject))
-        .issuer_name(_name(issuer))
+        .subject_name(subject)
+        .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(not_before)
@@ -76,27 +87,13 @@ def _builder(
     )
 
 
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    """Return the key usage: signing certificates and CRLs for a CA, signing handshakes otherwise."""
-    return x509.KeyUsage(
-        digital_signature=not signs_certificates,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,  # RSA key exchange only
-        data_encipherment=False,
-        key_agreement=False,  # static ECDH only
-        encipher_only=False,
-        decipher_only=False,
-    )
+def _usage(*uses: str) -> x509.KeyUsage:
+    """Return a key usage with these uses, and no other."""
+    return x509.KeyUsage(**dict.fromkeys(USES, False) | dict.fromkeys(uses, True))
 
 
 def _name(common_name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-
-
-def _common_name(certificate: x509.Certificate) -> str:
-    return str(certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value)
 
 
 def _general_name(host: str) -> x509.GeneralName:

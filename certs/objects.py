@@ -1,6 +1,5 @@
 """Read and render the Secret that holds the certificates, and the `caBundle` of webhook configurations."""
 
-import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from typing import Final
@@ -29,8 +28,10 @@ def read(secret: Object | None) -> Kept:
         raise ForeignError(
             f"the Secret has data, but not the label {MANAGED_BY}={OURS}; it is left unchanged"
         )
-    data = {name: _decoded(value) for name, value in secret["data"].items()}
-    return Kept(_certificates(data.get("ca.crt", b"")), data.get("ca.key", b""), _pair(data))
+    data = {name: b64decode(value) for name, value in secret["data"].items()}
+    serving = _certificates(data.get("tls.crt", b""))
+    pair = Pair(serving[0], data.get("tls.key", b"")) if serving else None
+    return Kept(_certificates(data.get("ca.crt", b"")), data.get("ca.key", b""), pair)
 
 
 def secret(kept: Kept, namespace: str, name: str, before: Object | None) -> Object:
@@ -61,7 +62,7 @@ def trusted(configurations: Iterable[Object]) -> set[bytes]:
         certificate
         for configuration in configurations
         for webhook in configuration.get("webhooks", ())
-        for certificate in _certificates(_decoded(webhook["clientConfig"].get("caBundle", "")))
+        for certificate in _certificates(b64decode(webhook["clientConfig"].get("caBundle", "")))
     }
 
 
@@ -71,20 +72,17 @@ def injection(configuration: Object, bundle: bytes) -> list[Object]:
     Not server-side apply: it would own the list entry of each webhook, so a later manifest without that
     webhook would be refused, since the field that remains is not a valid webhook.
     """
-    encoded = b64encode(bundle).decode()
-    webhooks = list(enumerate(configuration.get("webhooks", ())))
-    if all(webhook["clientConfig"].get("caBundle") == encoded for _, webhook in webhooks):
+    encoded, webhooks = b64encode(bundle).decode(), configuration.get("webhooks", ())
+    if all(webhook["clientConfig"].get("caBundle") == encoded for webhook in webhooks):
         return []
-    return [operation for index, webhook in webhooks for operation in _trusting(index, webhook, encoded)]
-
-
-def _trusting(index: int, webhook: Object, encoded: str) -> tuple[Object, Object]:
-    """Set the bundle of one webhook, provided that it is still at this index."""
-    at = f"/webhooks/{index}"
-    return (
-        {"op": "test", "path": f"{at}/name", "value": webhook["name"]},
-        {"op": "add", "path": f"{at}/clientConfig/caBundle", "value": encoded},
-    )
+    return [
+        operation
+        for index, webhook in enumerate(webhooks)
+        for operation in (  # the index alone may be another webhook's by now
+            {"op": "test", "path": f"/webhooks/{index}/name", "value": webhook["name"]},
+            {"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": encoded},
+        )
+    ]
 
 
 def _host(client_config: Object) -> str:
@@ -94,21 +92,9 @@ def _host(client_config: Object) -> str:
     return urlsplit(client_config["url"]).hostname or ""
 
 
-def _pair(data: dict[str, bytes]) -> Pair | None:
-    """Read the serving certificate; None if it is absent or unreadable."""
-    certificates = _certificates(data.get("tls.crt", b""))
-    return Pair(certificates[0], data.get("tls.key", b"")) if certificates else None
-
-
 def _certificates(text: bytes) -> tuple[bytes, ...]:
+    """Split a bundle (PEM) into its certificates; none if it cannot be read."""
     try:
         return tuple(one.public_bytes(Encoding.PEM) for one in x509.load_pem_x509_certificates(text))
     except ValueError:
         return ()
-
-
-def _decoded(value: str) -> bytes:
-    try:
-        return b64decode(value)
-    except binascii.Error:  # the API server stores valid base64 only; other callers may not
-        return b""

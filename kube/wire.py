@@ -65,33 +65,28 @@ class Head(msgspec.Struct):
     metadata: ObjectMeta
 
 
-_PAGE: Final = msgspec.json.Decoder(Page)
-_EVENT: Final = msgspec.json.Decoder(WatchEvent)
-_HEAD: Final = msgspec.json.Decoder(Head)
+def _reader(shape: type[T], problem: str) -> Callable[[bytes], T]:
+    """Return a function that reads JSON of a shape.
+
+    It raises ValueError, or RecursionError if the JSON is nested too deeply.
+    """
+    decode = msgspec.json.Decoder(shape).decode
+
+    def read(body: bytes) -> T:
+        try:
+            return decode(body)
+        except msgspec.MsgspecError as error:
+            raise ValueError(f"{problem}: {error}") from error
+
+    return read
 
 
-def read_page(body: bytes) -> Page:
-    """Split a page into its items. Raises ValueError, or RecursionError if one is nested too deeply."""
-    try:
-        return _PAGE.decode(body)
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"the answer is not a list: {error}") from error
-
-
-def read_event(line: bytes) -> WatchEvent:
-    """Read one line of a watch. Raises ValueError, or RecursionError if it is nested too deeply."""
-    try:
-        return _EVENT.decode(line)
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"the line is not an event of a watch: {error}") from error
-
-
-def read_head(body: bytes) -> Head:
-    """Read which object this is. Raises ValueError, or RecursionError if it is nested too deeply."""
-    try:
-        return _HEAD.decode(body)
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"this is no object of an API server: {error}") from error
+read_page: Final = _reader(Page, "the answer is not a list")
+"""Split a page into its items."""
+read_event: Final = _reader(WatchEvent, "the line is not an event of a watch")
+"""Read one line of a watch."""
+read_head: Final = _reader(Head, "this is no object of an API server")
+"""Read which object this is."""
 
 
 def read_object(body: bytes) -> Any:

@@ -47,7 +47,7 @@ def test_a_missing_or_empty_secret_holds_nothing(stored: Object | None) -> None:
     assert read(stored) == Kept()
 
 
-@pytest.mark.parametrize("value", ["", "eA==", "x"])
+@pytest.mark.parametrize("value", ["", "eA=="])
 def test_an_unreadable_certificate_is_left_out(value: str) -> None:
     stored = secret(KEPT, "system", "tls", None)
     stored["data"]["tls.crt"] = value
