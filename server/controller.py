@@ -162,7 +162,7 @@ def _measure(measured: ControllerMetrics, caches: Caches, queue: Queue) -> None:
     for cache in caches.values():
         kind = cache.kind.kind
         measured.objects.labels(kind).set_function(cache.rows.__len__)
-        measured.unreadable.labels(kind).set_function(cache.unreadable.by_name.__len__)
+        measured.unreadable.labels(kind).set_function(cache.unreadable.__len__)
         measured.unavailable.labels(kind).set_function(partial(_is_unavailable, cache))
         measured.watch_age.labels(kind).set_function(partial(_age, cache))
 

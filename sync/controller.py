@@ -249,7 +249,7 @@ class Controller:
             self.queue.add(service)
 
     def _services_of(self, kind: str, index_key: IndexKey) -> tuple[ServiceKey, ...]:
-        return self.caches[kind].known.services_of(index_key) if kind in self.caches else ()
+        return self.caches[kind].services_of(index_key) if kind in self.caches else ()
 
     def resync(self) -> None:
         """Have every service reconciled, after those in which something changes meanwhile."""
@@ -262,7 +262,7 @@ class Controller:
             self.outdated.clear()
             pace, services = Pace(), dict[ServiceKey, bool]()
             for cache in self.caches.values():
-                for key in cache.keys:
+                for key in tuple(cache.by_key):
                     for one in service_keys(key, self._services_of):
                         services[one] = bool(cache_of(self.caches, POD_GROUP).of(one))
                     await pace.rest()

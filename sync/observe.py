@@ -162,7 +162,7 @@ def _unknown(key: ServiceKey, caches: Caches) -> dict[str, str]:
     return {
         kind: why
         for kind, cache in caches.items()
-        if (cache.availability.trouble or cache.unreadable.by_name) and (why := cache.gap(key))
+        if (cache.availability.trouble or cache.unreadable) and (why := cache.gap(key))
     }
 
 

@@ -37,7 +37,6 @@ from sync.watch.availability import ENOUGH, EVERYWHERE, Availability, Scope
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
-S = TypeVar("S", bound=Row)
 NamespacedName = tuple[str, str]
 """Namespace and name of an object."""
 OWNERS: Final = 1024
@@ -56,48 +55,17 @@ NO_ROOM: Final = (
 
 
 @dataclass(slots=True)
-class Rows(Generic[R]):
-    """Rows by name and by key."""
-
-    by_name: dict[NamespacedName, R] = field(default_factory=dict)
-    by_key: dict[Key, dict[NamespacedName, R]] = field(default_factory=dict)
-
-    def put(self, row: R) -> tuple[Key, ...]:
-        """Add a row, or replace an equal one of its name; return the keys that it concerns."""
-        name, keys = (row.namespace, row.name), row_keys(row)
-        self.by_name[name] = row
-        for key in keys:
-            self.by_key.setdefault(key, {})[name] = row
-        return keys
-
-    def drop(self, name: NamespacedName) -> tuple[Key, ...]:
-        """Remove a row; return the keys that it concerned."""
-        row = self.by_name.pop(name, None)
-        keys = row_keys(row) if row is not None else ()
-        for key in keys:
-            rows = self.by_key.get(key, {})
-            rows.pop(name, None)
-            if not rows:
-                self.by_key.pop(key, None)
-        return keys
-
-    def services_of(self, index_key: IndexKey) -> tuple[ServiceKey, ...]:
-        """Return the services of the rows with an index key, each once."""
-        rows = self.by_key.get(index_key, {}).values()
-        return tuple({(row.namespace, row.service): None for row in rows if row.service})
-
-
-@dataclass(slots=True)
 class Cache(Generic[R]):
     """Rows of one kind."""
 
     kind: Kind[R]
     changed: Callable[[Key], None] = lambda _key: None
     """Called with every key that a change concerns; nothing is, until this process is the leader."""
-    known: Rows[R] = field(default_factory=Rows)
-    rows: dict[NamespacedName, R] = field(init=False)
-    """Rows of the readable objects, by name."""
-    unreadable: Rows[UnreadableObject] = field(default_factory=Rows)
+    rows: dict[NamespacedName, R] = field(default_factory=dict)
+    """Rows of the readable objects."""
+    unreadable: dict[NamespacedName, UnreadableObject] = field(default_factory=dict)
+    by_key: dict[Key, dict[NamespacedName, None]] = field(default_factory=dict)
+    """The names of the objects that concern a key, or may concern it."""
     availability: Availability = field(default_factory=Availability)
     """Whether the objects of the kind are known."""
     space: BytePool = field(default_factory=lambda: BytePool(ROWS))
@@ -107,42 +75,42 @@ class Cache(Generic[R]):
     deleted: dict[NamespacedName, int] = field(default_factory=dict)
     """The versions of the latest deletions (`DELETIONS`), by name."""
 
-    def __post_init__(self) -> None:
-        """Share the rows by name."""
-        self.rows = self.known.by_name
-
     @property
     def newest(self) -> int:
         """The newest version of a row or of a deletion."""
         return max((*(row.resource_version for row in self.rows.values()), *self.deleted.values()), default=0)
 
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """Every key that an object concerns."""
-        return (*self.known.by_key, *self.unreadable.by_key)
-
     # --- lookups -----------------------------------------------------------------------------------
 
     def of(self, key: Key) -> tuple[R, ...]:
         """Return the rows that concern a key."""
-        return tuple(self.known.by_key.get(key, {}).values())
+        if not (names := self.by_key.get(key)):
+            return ()
+        return tuple([self.rows[name] for name in names if name in self.rows])
 
     def count(self, key: Key) -> int:
         """Return the number of objects that concern a key, or may concern it."""
-        return len(self.known.by_key.get(key, ())) + len(self.unreadable.by_key.get(key, ()))
+        return len(self.by_key.get(key, ()))
 
     def unreadable_of(self, key: ServiceKey) -> tuple[UnreadableObject, ...]:
         """Return the unreadable objects that may concern a key."""
-        return tuple(self.unreadable.by_key.get(key, {}).values())
+        return tuple(self.unreadable[name] for name in self.by_key.get(key, ()) if name in self.unreadable)
+
+    def services_of(self, index_key: IndexKey) -> tuple[ServiceKey, ...]:
+        """Return the services of the rows with an index key, each once."""
+        return tuple({(row.namespace, row.service): None for row in self.of(index_key) if row.service})
 
     def gap(self, key: ServiceKey) -> str:
         """Return why not all objects are known that concern a key; empty if they are."""
-        kind, unread = self.kind.resource.kind, self.unreadable.by_key.get(key)
-        if unread:
-            row = next(iter(unread.values()))
+        kind = self.kind.resource.kind
+        for row in self.unreadable_of(key):
             return f"{kind} {row.name} cannot be read: {row.why}"
         trouble = self.availability.trouble_in(key[0])
         return f"{kind} is unavailable: {trouble}" if trouble else ""
+
+    def row(self, name: NamespacedName) -> R | UnreadableObject | None:
+        """Return the row of an object, readable or not."""
+        return self.rows.get(name) or self.unreadable.get(name)
 
     # --- one object ---------------------------------------------------------------------------------
 
@@ -174,7 +142,7 @@ class Cache(Generic[R]):
         The events of our own write, and of a deletion after it, may come before its answer or after it.
         """
         name = (row.namespace, row.name)
-        known = self.rows.get(name) or self.unreadable.by_name.get(name)
+        known = self.row(name)
         if row.resource_version < self.deleted.get(name, 0):
             self._announce(row_keys(row))
         elif known is None or row.resource_version >= known.resource_version:
@@ -185,7 +153,7 @@ class Cache(Generic[R]):
 
         The event may come late: after the answer to our own write, which created or labelled it again.
         """
-        known = self.rows.get(name) or self.unreadable.by_name.get(name)
+        known = self.row(name)
         if known is None or version >= known.resource_version:
             self.drop(name)
             self.deleted[name] = version
@@ -194,12 +162,18 @@ class Cache(Generic[R]):
 
     def drop(self, name: NamespacedName) -> None:
         """Remove a row."""
+        row = self.rows.pop(name, None) or self.unreadable.pop(name, None)
         self._resize(name, 0)
-        self._announce((*self.known.drop(name), *self.unreadable.drop(name)))
+        keys = row_keys(row) if row else ()
+        for key in keys:
+            del self.by_key[key][name]
+            if not self.by_key[key]:
+                del self.by_key[key]
+        self._announce(keys)
 
     def has_room_again(self) -> bool:
         """Return whether there is room for a row that was left without its content, so that a list helps."""
-        left_out = (row for row in self.unreadable.by_name.values() if row.why == NO_ROOM)
+        left_out = (row for row in self.unreadable.values() if row.why == NO_ROOM)
         return any(self.space.fits(row.namespace, ROW_LIMIT) for row in left_out)
 
     def _resize(self, name: NamespacedName, size: int) -> None:
@@ -236,16 +210,17 @@ class Cache(Generic[R]):
 
         What they store meanwhile is newer, and stays.
         """
-        pace = Pace()
-        for rows in (self.rows, self.unreadable.by_name):
-            gone = [at for at in rows.keys() - names if namespace in {EVERYWHERE, at[0]}]
-            for name, row in [(at, rows[at]) for at in gone]:
-                if rows.get(name) is row:
-                    self.drop(name)
-                await pace.rest()
+        pace, known = Pace(), self.rows | self.unreadable
+        for name in known.keys() - names:
+            if namespace in {EVERYWHERE, name[0]} and self.row(name) is known[name]:
+                self.drop(name)
+            await pace.rest()
 
     def store(self, row: R | UnreadableObject) -> None:
-        """Store a row, whatever version is stored; only its metadata if it takes too much memory."""
+        """Store a row, whatever version is stored; only its metadata if it takes too much memory.
+
+        An equal row causes no reconcile.
+        """
         name, size = (row.namespace, row.name), 0
         if not isinstance(row, UnreadableObject):
             size = weight(row)
@@ -253,10 +228,14 @@ class Cache(Generic[R]):
                 row = without_content(row, TOO_LARGE)
             elif not self.space.fits(row.namespace, size - self.sizes.get(name, 0)):
                 row = without_content(row, NO_ROOM)
+        if is_new := row != self.row(name):
+            self.drop(name)
+        self.insert(row)
+        if is_new:
+            self._announce(row_keys(row))
         if not isinstance(row, UnreadableObject):
-            self._store_in(self.known, self.unreadable, row)
             self._resize(name, size)
-        elif self._store_in(self.unreadable, self.known, row):
+        elif is_new:
             log.warning(
                 "object cannot be read",
                 kind=self.kind.resource.plural,
@@ -264,15 +243,13 @@ class Cache(Generic[R]):
                 error=row.why.partition(":")[0],
             )
 
-    def _store_in(self, home: Rows[S], other: Rows[Any], row: S) -> bool:
-        """Store a row; return whether it differs from the stored one. An equal row causes no reconcile."""
+    def insert(self, row: R | UnreadableObject) -> None:
+        """Store a row that is new, or equal to the stored one, whatever memory it takes."""
         name = (row.namespace, row.name)
-        if home.by_name.get(name) == row and name not in other.by_name:
-            home.put(row)
-            return False
-        self.drop(name)
-        self._announce(home.put(row))
-        return True
+        home: dict[NamespacedName, Any] = self.unreadable if isinstance(row, UnreadableObject) else self.rows
+        home[name] = row
+        for key in row_keys(row):
+            self.by_key.setdefault(key, {})[name] = None
 
 
 def _limit_owners(obj: Object) -> None:
@@ -290,8 +267,7 @@ def holding(
     """Return a cache with these rows; `unknown` is why there may be others, empty if there are none."""
     cache = Cache(kind, availability=Availability({EVERYWHERE: Scope(unknown, absent=absent)}, unknown))
     for row in rows:
-        home: Rows[Any] = cache.unreadable if isinstance(row, UnreadableObject) else cache.known
-        home.put(row)
+        cache.insert(row)
     return cache
 
 

@@ -60,7 +60,7 @@ def test_a_row_of_a_large_object_is_small(kind: Kind[Any]) -> None:
         cache.store(row)
 
         assert sum(cache.sizes.values()) <= ROW_LIMIT / 2
-        assert len(cache.rows) + len(cache.unreadable.by_name) == 1
+        assert len(cache.rows) + len(cache.unreadable) == 1
 
 
 def test_a_namespace_that_has_its_share_keeps_only_metadata_of_more_and_others_have_room(
@@ -80,7 +80,7 @@ def test_a_namespace_that_has_its_share_keeps_only_metadata_of_more_and_others_h
 
     assert 0 < len([name for name in cache.rows if name[0] == "a"]) < 60
     assert len([name for name in cache.rows if name[0] == "b"]) == 5
-    assert {one.why.partition(";")[0] for one in cache.unreadable.by_name.values()} == {
+    assert {one.why.partition(";")[0] for one in cache.unreadable.values()} == {
         "the objects of its namespace take too much of the controller's memory"
     }
     assert not cache.has_room_again()
@@ -89,7 +89,7 @@ def test_a_namespace_that_has_its_share_keeps_only_metadata_of_more_and_others_h
         cache.drop(name)
     assert cache.has_room_again()
     store("a", 10)
-    for name in [*cache.rows, *cache.unreadable.by_name]:
+    for name in [*cache.rows, *cache.unreadable]:
         cache.drop(name)
 
     assert not cache.has_room_again()

@@ -218,8 +218,8 @@ def test_any_object_has_a_row_that_compares(kind: Kind[Any], data: st.DataObject
     for one in (cache, again):
         take(one, obj)
 
-    assert (cache.rows, cache.unreadable.by_name) == (again.rows, again.unreadable.by_name)
-    assert [row.why for row in cache.unreadable.by_name.values() if "nested" not in row.why] == []
+    assert (cache.rows, cache.unreadable) == (again.rows, again.unreadable)
+    assert [row.why for row in cache.unreadable.values() if "nested" not in row.why] == []
 
 
 @pytest.mark.parametrize("kind", WATCHED, ids=lambda kind: kind.kind)
@@ -230,7 +230,7 @@ def test_an_object_that_is_nested_too_deeply_anywhere_is_read_or_says_so(kind: K
 
         take(cache, obj)
 
-        assert all("nested" in row.why for row in cache.unreadable.by_name.values()), (*above, last)
+        assert all("nested" in row.why for row in cache.unreadable.values()), (*above, last)
 
 
 @given(data=st.data())

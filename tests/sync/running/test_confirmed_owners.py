@@ -142,7 +142,7 @@ async def test_an_object_that_changed_since_it_was_seen_is_not_deleted(api: Api,
     await quiet()
     api.fault = lambda _request: None
     await eventually(lambda: behind.caches["LeaderWorkerSet"].rows[KEY[0], "r1-decode"] != before)
-    behind.caches["LeaderWorkerSet"].known.put(before)
+    behind.caches["LeaderWorkerSet"].insert(before)
 
     await snapshot(behind)
 

@@ -188,10 +188,10 @@ async def test_an_object_that_cannot_be_parsed_affects_itself_only_and_is_gone_w
 
     background(intake.run())
     await eventually(lambda: [*intake.cache.rows] == [OTHER])
-    assert [*intake.cache.unreadable.by_name] == [(HOSTILE, "s")]
+    assert [*intake.cache.unreadable] == [(HOSTILE, "s")]
     await intake.receive(event(service(HOSTILE, "s", 3), "DELETED"))
 
-    await eventually(lambda: not intake.cache.unreadable.by_name)
+    await eventually(lambda: not intake.cache.unreadable)
     assert [*intake.cache.rows] == [OTHER]
 
 

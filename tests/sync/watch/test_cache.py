@@ -149,7 +149,7 @@ def test_a_duplicate_key_of_a_row_does_no_harm() -> None:
     cache.put(replace(HTTP_ROUTE.projected(parents("h")), index_keys=(KEY, KEY, PLACE)))
     cache.drop(("team-a", "r1-httproute"))
 
-    assert (set(woken), cache.of(KEY), cache.keys) == ({KEY, PLACE}, (), ())
+    assert (set(woken), cache.of(KEY), cache.by_key) == ({KEY, PLACE}, (), {})
 
 
 # --- unreadable objects -----------------------------------------------------------------------------
