@@ -8,7 +8,7 @@ Rules of this file:
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from intent import Object
@@ -141,11 +141,12 @@ def before_dry_run(
     if stored and (stored.deleting or stored.fingerprint == row.fingerprint):
         return Skip()
     if stored and not is_ours(attempt.kind, stored, service, owners):
-        return foreign(attempt.kind, attempt.desired)
+        return foreign(attempt.kind, row.name)
     if problem := attempt.kind.ownership.blocked(stored, row):
         return Refusal(codes.blocked, problem, attempt.kind.kind, name=row.name)
     if stored and attempt.history.contested_for(attempt.digest, now):
-        return contested(attempt.kind, row.name)
+        fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
+        return refused(attempt.kind, row.name, codes.contested, f"{fight}; it is left alone")
     return None
 
 
@@ -169,48 +170,37 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
 # --- refusals ---------------------------------------------------------------------------------------
 
 
-def lasting(kind: Kind[Any], desired: Object, error: ApiError) -> Refusal | None:
+def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
     """Return the refusal for an error that another try does not change; None if it may."""
-    codes, name = kind.ownership.codes, desired["metadata"]["name"]
+    codes, remedy = kind.ownership.codes, kind.resource.source
+    install = f"; install the CRDs of {remedy}" if remedy else ""
     if error.code == INVALID and UNANSWERED in str(error):
         message = f"admission does not answer for {kind.kind} {name}"
         return Refusal(codes.altered, message, kind.kind, name=name)
     if error.code == INVALID and (why := _NOT_EXPANDED.search(str(error))):
-        return _refused(kind, desired, codes.refused, f"is refused: {why[1]}")
+        return refused(kind, name, codes.refused, f"is refused: {why[1]}")
     if error.code == NOT_FOUND and not error.named:
-        return absent(kind, f"this cluster has no {kind.kind} of {kind.resource.api_version}")
+        message = f"this cluster has no {kind.kind} of {kind.resource.api_version}"
+        return Refusal(codes.absent, message + install, kind.kind)
     if error.undeclared:
-        return absent(kind, f"this cluster's {kind.kind} lacks fields that are needed")
-    return _refused(kind, desired, codes.refused, f"is refused: {error}") if error.code in REFUSED else None
+        message = f"this cluster's {kind.kind} lacks fields that are needed"
+        return Refusal(codes.absent, message + install, kind.kind)
+    return refused(kind, name, codes.refused, f"is refused: {error}") if error.code in REFUSED else None
 
 
 def retryable(kind: Kind[Any], name: str, error: ApiError, problem: str = "is not written") -> Refusal:
     """Return the refusal for an error that may pass; the request is tried again, with a growing delay."""
-    message = f"{kind.kind} {name} {problem}: {error}"
-    return Refusal(kind.ownership.codes.refused, message, kind.kind, retryable=True, name=name)
+    return replace(refused(kind, name, kind.ownership.codes.refused, f"{problem}: {error}"), retryable=True)
 
 
-def absent(kind: Kind[Any], message: str) -> Refusal:
-    """Return the refusal for a kind, or fields of it, that this cluster does not have."""
-    remedy = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
-    return Refusal(kind.ownership.codes.absent, message + remedy, kind.kind)
-
-
-def foreign(kind: Kind[Any], desired: Object) -> Refusal:
+def foreign(kind: Kind[Any], name: str) -> Refusal:
     """Return the refusal for an object that the controller does not own."""
     problem = "was not made for this service; it is left alone"
-    return _refused(kind, desired, kind.ownership.codes.foreign, problem)
+    return refused(kind, name, kind.ownership.codes.foreign, problem)
 
 
-def contested(kind: Kind[Any], name: str) -> Refusal:
-    """Return the refusal for an object that another writer keeps changing."""
-    fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
-    message = f"{kind.kind} {name} {fight}; it is left alone"
-    return Refusal(kind.ownership.codes.contested, message, kind.kind, name=name)
-
-
-def _refused(kind: Kind[Any], desired: Object, code: str, problem: str) -> Refusal:
-    name = desired["metadata"]["name"]
+def refused(kind: Kind[Any], name: str, code: str, problem: str) -> Refusal:
+    """Return the refusal of one object: a code, and what is wrong with it."""
     return Refusal(code, f"{kind.kind} {name} {problem}", kind.kind, name=name)
 
 

@@ -103,10 +103,6 @@ class Event:
             self.due = min(self.due, self.at + self._delay())
         self.latest = one
 
-    def end(self, moment: float) -> None:
-        """Note that the finding does not hold any more."""
-        self.waiting, self.at = 0, moment
-
     async def write(self, send: Send) -> bool:
         """Write it, and decide when to do so again; return whether the API server answered."""
         told, is_answered, delay = hash(self.latest.message), True, self._delay()
@@ -179,7 +175,7 @@ class ServiceEvents:
         holding = {one.identity for one in found}
         for event in self.events.values():
             if event.holds and event.latest.identity not in holding:
-                event.end(moment)
+                event.waiting, event.at = 0, moment
         for event in self.events.values():
             if not event.waiting or event.due > moment:
                 continue

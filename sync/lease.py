@@ -67,7 +67,7 @@ class Leadership:
 
     timing: Timing
     until: float = 0.0
-    """The time until which this process is the leader."""
+    """The time until which this process is the leader, counted from before the renewal was sent."""
     clock: Callable[[], float] = steady
 
     def check(self) -> float:
@@ -79,14 +79,6 @@ class Leadership:
         if left <= 0:
             raise LeadershipLostError("the renew deadline has passed")
         return left
-
-    def extend(self, sent: float) -> None:
-        """Set the deadline, counted from when the renewal was sent."""
-        self.until = sent + self.timing.renew_deadline
-
-    def end(self) -> None:
-        """Allow no further write: another process holds the Lease."""
-        self.until = -math.inf
 
     def left(self) -> float:
         """Return the seconds left for a renewal; the last retry period is for stopping the work."""
@@ -156,7 +148,7 @@ class Elector:
             await asyncio.sleep(min(self.leadership.timing.retry_period, left))
             await self._try(max(0.0, self.leadership.left()))
             if holder(self.lease) not in {"", self.identity}:
-                self.leadership.end()
+                self.leadership.until = -math.inf
                 break
         raise LeadershipLostError("the Lease could not be renewed, or another process holds it")
 
@@ -189,16 +181,17 @@ class Elector:
             self.is_current = False
             return await self._take(end)
         self.is_current = True
-        self.leadership.extend(sent)
+        self.leadership.until = sent + self.leadership.timing.renew_deadline
         return True
 
     async def _read(self, end: float) -> Object | None:
+        """Return the Lease; None if there is none."""
         try:
             return await self.client.call(get(self.path), self._call(end))
         except ApiError as error:
-            if error.code == NOT_FOUND:
-                return None
-            raise
+            if error.code != NOT_FOUND:
+                raise
+        return None
 
     async def _write(self, lease: Object, end: float) -> Object:
         is_stored = bool(lease["metadata"].get("resourceVersion"))

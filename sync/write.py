@@ -80,7 +80,7 @@ class Writer:
                 else await self._apply(state, kind, desired, unseen, check)
             )
         except ApiError as error:
-            if refusal := lasting(kind, desired, error):
+            if refusal := lasting(kind, metadata["name"], error):
                 return refusal
             raise
 
@@ -115,7 +115,7 @@ class Writer:
         if row and not kind.resource.selector:
             cache_of(self.caches, kind).put(row)
             raise BehindError(kind.kind, row.name)
-        return row or (foreign(kind, desired) if live else None)
+        return row or (foreign(kind, metadata["name"]) if live else None)
 
     async def _try(
         self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool

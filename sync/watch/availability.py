@@ -77,34 +77,29 @@ class Availability:
         """Record that the API server answered for a scope, whatever it said."""
         self.scopes[namespace].heard = time.monotonic()
 
-    def listed(self, namespace: str) -> None:
-        """Record that a list was read, and its objects are stored."""
-        scope = self.scopes[namespace]
-        scope.absent, scope.failures, scope.denials = False, 0, 0
-        self._become_known(scope)
+    def fail(self, namespace: str, why: str, *, denied: bool) -> tuple[bool, bool]:
+        """Record a failed list; `denied`: the API server's discovery lacks the kind.
 
-    def fail(self, namespace: str, why: str, *, denied: bool) -> bool:
-        """Record a failed list; return whether it makes the kind unavailable.
-
-        `denied`: the API server's discovery lacks the kind.
+        Returns whether it makes the kind unavailable, and whether it proves that the kind is not served.
         """
         scope = self.scopes[namespace]
         scope.failures, scope.denials = scope.failures + 1, scope.denials + 1 if denied else 0
-        if scope.denials >= ENOUGH or scope.failures < ENOUGH:
-            return False
-        is_new, scope.absent = scope.trouble in {"", NOT_LISTED}, False
-        scope.trouble = why if is_new else scope.trouble
-        self._settle()
-        return is_new
+        is_absent = scope.denials >= ENOUGH
+        is_new = scope.trouble in {"", NOT_LISTED} and scope.failures >= ENOUGH and not is_absent
+        if is_new:
+            scope.absent, scope.trouble = False, why
+            self._settle()
+        return is_new, is_absent
 
-    def become_absent(self, namespace: str) -> None:
-        """Record that the API server does not serve the kind, so there are no objects; it may come later."""
-        self.scopes[namespace].absent = True
-        self._become_known(self.scopes[namespace])
+    def become_known(self, namespace: str, *, absent: bool = False) -> None:
+        """Record that all objects of a scope are stored; `absent`: the kind is not served, it may come later.
 
-    def _become_known(self, scope: Scope) -> None:
-        """Record that the objects are known; services that waited for that are reconciled."""
-        had_trouble, scope.trouble = bool(scope.trouble), ""
+        Services that waited for that are reconciled.
+        """
+        scope = self.scopes[namespace]
+        had_trouble, scope.trouble, scope.absent = bool(scope.trouble), "", absent
+        if not absent:  # so that one failure of another sort makes it unavailable
+            scope.failures = scope.denials = 0
         self._settle()
         if had_trouble:
             self.recovered()

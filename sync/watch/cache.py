@@ -33,7 +33,7 @@ from sync.observed.cached import (
     without_content,
 )
 from sync.observed.index_keys import IndexKey, Key, concerns
-from sync.watch.availability import ENOUGH, EVERYWHERE, Availability, Scope
+from sync.watch.availability import EVERYWHERE, Availability, Scope
 
 log: Final = structlog.stdlib.get_logger(__name__)
 R = TypeVar("R", bound=Row)
@@ -192,18 +192,19 @@ class Cache(Generic[R]):
     async def keep_only(self, names: AbstractSet[NamespacedName], namespace: str = EVERYWHERE) -> None:
         """Remove the objects of a scope that a list, whose rows were stored, does not have."""
         await self._remove_others(names, namespace)
-        self.availability.listed(namespace)
+        self.availability.become_known(namespace)
 
     async def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
         """Record a failed list; `denied`: the API server's discovery lacks the kind (`Availability.fail`)."""
-        plural, known = self.kind.resource.plural, self.availability
-        if known.fail(namespace, why, denied=denied):
+        known, plural = self.availability, self.kind.resource.plural
+        is_unavailable, is_absent = known.fail(namespace, why, denied=denied)
+        if is_unavailable:
             log.error("kind unavailable", kind=plural, namespace=namespace)
-        if known.scopes[namespace].denials >= ENOUGH:
-            if not known.scopes[namespace].absent:
-                log.info("kind not served", kind=plural)
-                await self._remove_others(frozenset(), namespace)
-            known.become_absent(namespace)
+        if is_absent and not known.scopes[namespace].absent:
+            log.info("kind not served", kind=plural)
+            await self._remove_others(frozenset(), namespace)
+        if is_absent:
+            known.become_known(namespace, absent=True)
 
     async def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
         """Remove the rows of a scope but those of these names; other tasks run meanwhile.

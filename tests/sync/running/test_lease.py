@@ -270,7 +270,7 @@ def test_the_time_left_for_a_write_ends_at_the_deadline() -> None:
     clock = Clock()
     leadership = Leadership(TIMING, clock=clock)
 
-    leadership.extend(clock.now - TIMING.renew_deadline + 0.5)
+    leadership.until = clock.now + 0.5
 
     assert leadership.check() == pytest.approx(0.5)
     clock.now += 0.5

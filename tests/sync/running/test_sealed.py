@@ -106,7 +106,7 @@ def test_the_reason_that_admission_wrote_is_the_reason_of_the_refusal() -> None:
     )
     error = ApiError(422, {"reason": "Invalid", "message": said})
 
-    refusal = lasting(LWS, {"metadata": {"name": "r1-worker"}}, error)
+    refusal = lasting(LWS, "r1-worker", error)
 
     assert refusal is not None
     assert refusal.message == "LeaderWorkerSet r1-worker is refused: FI951: InferenceTemplate base is gone"
