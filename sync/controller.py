@@ -42,8 +42,6 @@ from sync.watch.reflector import is_served
 from sync.write import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
-RetryableError = Exception
-"""An error of a reconcile that another try may avoid: `ApiError` or one of `NO_ANSWER`."""
 LISTED_WITHIN: Final = 60.0
 """Seconds after which the controller starts without the kinds that are not listed yet."""
 VERSION_INTERVAL: Final = 60.0
@@ -95,10 +93,10 @@ class Controller:
 
     # --- one service --------------------------------------------------------------------------------
 
-    async def reconcile(self, key: ServiceKey) -> tuple[RetryableError, ...]:
+    async def reconcile(self, key: ServiceKey) -> tuple[Exception, ...]:
         """Apply and prune the objects of one service, then report its status and its Events.
 
-        Returns the errors that another try may avoid.
+        Returns the errors that another try may avoid: `ApiError` or one of `NO_ANSWER`.
         """
         state = self.states.setdefault(key, ServiceState(key))
         state.is_withheld = False
@@ -281,7 +279,8 @@ class Controller:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_versions())
             tasks.create_task(self._follow_resyncs())
-            tasks.create_task(self._start_reconciles(tasks))
+            while True:
+                tasks.create_task(self._work(await self.queue.get()))
 
     async def _wait_for_caches(self) -> None:
         """Wait until every kind is listed or unavailable, a minute at most."""
@@ -290,18 +289,7 @@ class Controller:
                 for cache in self.caches.values():
                     await cache.availability.settled.wait()
 
-    async def _start_reconciles(self, tasks: asyncio.TaskGroup) -> None:
-        """Reconcile the services of the queue, as many at once as it lets through."""
-        while True:
-            tasks.create_task(self._work(await self.queue.get()))
-
     async def _work(self, key: ServiceKey) -> None:
-        try:
-            await self._reconcile_safely(key)
-        finally:
-            self.queue.done(key)
-
-    async def _reconcile_safely(self, key: ServiceKey) -> None:
         """Reconcile one service; an error of it affects no other one."""
         try:
             with self.metrics.seconds.time():
@@ -317,11 +305,13 @@ class Controller:
         else:
             if errors:
                 self._retry(key, errors)
-                return
-            self.metrics.reconciles.labels("done").inc()
-            self.queue.failures.pop(key, None)
+            else:
+                self.metrics.reconciles.labels("done").inc()
+                self.queue.failures.pop(key, None)
+        finally:
+            self.queue.done(key)
 
-    def _retry(self, key: ServiceKey, errors: tuple[RetryableError, ...]) -> None:
+    def _retry(self, key: ServiceKey, errors: tuple[Exception, ...]) -> None:
         """Log each error of a reconcile, and queue the service again with a growing delay."""
         self.metrics.reconciles.labels("retry").inc()
         for error in errors:

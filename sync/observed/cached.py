@@ -93,14 +93,14 @@ class AppliedObject(Row):
     deleting: bool = False
     fingerprint: bytes = b""
     """Equal for two objects with equal content, the status aside; empty for kinds that are only watched."""
+    paused: bool = False
+    """Whether an annotation pauses its service."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedObject(AppliedObject, Generic[P]):
     """An object with the projection `P` of its kind."""
 
-    paused: bool = False
-    """Whether an annotation pauses its service."""
     index_keys: tuple[Key, ...] = ()
     """Further keys under which a cache finds the row (`index_keys.IndexKey`)."""
     projection: P = field(kw_only=True)
@@ -157,12 +157,7 @@ def watched_object(
     index_keys: Callable[[Object], tuple[Key, ...]] = lambda _obj: (),
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller only watches."""
-    return CachedObject(
-        **common_fields(obj),
-        paused=is_paused(mapping(obj.get("metadata")).get("annotations")),
-        index_keys=index_keys(obj),
-        projection=projection(obj),
-    )
+    return CachedObject(**common_fields(obj), index_keys=index_keys(obj), projection=projection(obj))
 
 
 def common_fields(obj: Object) -> Object:
@@ -174,6 +169,7 @@ def common_fields(obj: Object) -> Object:
         "applied": is_applied(obj),
         "replaced": is_replaced(obj),
         "deleting": bool(metadata.get("deletionTimestamp")),
+        "paused": is_paused(metadata.get("annotations")),
     }
 
 

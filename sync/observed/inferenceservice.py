@@ -12,7 +12,6 @@ from functools import lru_cache
 import orjson
 
 from intent import Object, budget
-from intent.annotations import is_paused
 from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.shapes import listed, mapping, number, text
@@ -47,8 +46,6 @@ class CachedInferenceService(AppliedObject):
     """Why it is not safe to read."""
     status: Object = field(default_factory=dict, compare=False)
     """The stored status. A change of it alone is no change of the row: it causes no reconcile."""
-    paused: bool = False
-    """Whether an annotation pauses its service."""
     index_keys: tuple[IndexKey, ...] = ()
 
     @property
@@ -84,7 +81,6 @@ def cached_inferenceservice(obj: Object) -> CachedInferenceService:
         content=b"" if unread else _packed(obj),
         unread=unread,
         status=status if fingerprint else {},
-        paused=is_paused(metadata.get("annotations")),
         index_keys=(*namesake_keys(namespace, name), *keys_of(namespace, () if unread else _base_refs(obj))),
     )
 

@@ -1,7 +1,7 @@
 """Projection of an InferenceTemplate: its version, and the fields of its spec that the controller uses."""
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,9 +10,10 @@ import orjson
 from intent import Object
 from intent.applied import TemplateVersion
 from intent.inferencetemplate.v1alpha1 import KIND
-from intent.shapes import mapping, number, text
+from intent.shapes import mapping
 from sync.observed.cached import CachedObject, canonical, watched_object
-from sync.observed.index_keys import IndexKey
+from sync.observed.condition import generation
+from sync.observed.index_keys import IndexKey, own_key
 
 OFF: Final = "templates are switched off (templates.enabled of the chart)"
 _USED: Final = ("router", "priority")
@@ -37,7 +38,12 @@ class InferenceTemplateProjection:
 
 def cached_template(obj: Object, shared: str) -> CachedObject[InferenceTemplateProjection]:
     """Project a template; those of the namespace `shared` concern the services of all namespaces."""
-    return watched_object(obj, project, lambda one: tuple(_keys(one, shared)))
+
+    def keys(one: Object) -> tuple[IndexKey, ...]:
+        (own,) = own_key(KIND, one)
+        return (own, own._replace(namespace="")) if own.namespace == shared else (own,)
+
+    return watched_object(obj, project, keys)
 
 
 def project(obj: Object) -> InferenceTemplateProjection:
@@ -45,16 +51,7 @@ def project(obj: Object) -> InferenceTemplateProjection:
     spec = mapping(obj.get("spec"))
     used = {name: spec[name] for name in _USED if name in spec}
     packed = zlib.compress(canonical(used), _FASTEST) if used else b""
-    return InferenceTemplateProjection(number(mapping(obj.get("metadata")).get("generation")), packed)
-
-
-def _keys(obj: Object, shared: str) -> Iterator[IndexKey]:
-    """Yield the keys by which services find a template: in its namespace, or in all."""
-    of = mapping(obj.get("metadata"))
-    namespace, name = text(of.get("namespace")), text(of.get("name"))
-    yield IndexKey(KIND, namespace, name)
-    if namespace == shared:
-        yield IndexKey(KIND, "", name)
+    return InferenceTemplateProjection(generation(obj), packed)
 
 
 def keys_of(namespace: str, names: Iterable[str]) -> tuple[IndexKey, ...]:
