@@ -224,12 +224,14 @@ MANY_SERVICES: Final = 20
 
 @pytest.fixture
 def reconciled(monkeypatch: pytest.MonkeyPatch) -> Reads:
-    """Return the services that are reconciled, in this order."""
+    """Return the services whose reconcile began, in this order; those of the hung never end."""
     reconcile = Controller.reconcile
     begun: Reads = []
 
     async def noted(controller: Controller, key: ServiceKey) -> object:
         begun.append(key)
+        if key[0] == "hung":
+            await asyncio.Event().wait()
         return await reconcile(controller, key)
 
     monkeypatch.setattr(Controller, "reconcile", noted)
@@ -300,35 +302,19 @@ async def test_a_service_that_names_what_all_share_concerns_no_other(  # noqa: P
     await eventually(lambda: {*reconciled} == {(tenant, "s") for tenant in (*tenants, HOSTILE)})
 
 
-@pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> Reads:
-    """Return the services whose reconcile began, in this order; those of the hung never end."""
-    reconcile = Controller.reconcile
-    keys: Reads = []
-
-    async def noted(controller: Controller, key: ServiceKey) -> object:
-        keys.append(key)
-        if key[0] == "hung":
-            await asyncio.Event().wait()
-        return await reconcile(controller, key)
-
-    monkeypatch.setattr(Controller, "reconcile", noted)
-    return keys
-
-
 @pytest.mark.parametrize("share", [1, WORKERS])
 async def test_reconciles_that_never_end_leave_a_slot_to_another_tenant(
-    api: Api, make: Start, background: Background, begun: Reads, share: int
+    api: Api, make: Start, background: Background, reconciled: Reads, share: int
 ) -> None:
     for at in range(50):
         api.put(LWS.path("hung", f"s{at}"), alone(f"s{at}", "hung"))
     controller = make()
     controller.queue.share = share
     background(controller.run())
-    await eventually(lambda: len(begun) == share)
+    await eventually(lambda: len(reconciled) == share)
 
     api.put(PREFILL, lws("r1-prefill"))
     api.put(DECODE, lws("r1-decode", "decoder"))
 
     await eventually(lambda: PG in api.objects)
-    assert sum(key[0] == "hung" for key in begun) == share
+    assert sum(key[0] == "hung" for key in reconciled) == share
