@@ -20,7 +20,7 @@ from sync.observed.configuration import Configuration, configuration, reference,
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.snapshot import Snapshot
-from sync.watch.cache import Cache, Caches, cache_of
+from sync.watch.cache import Caches, cache_of
 
 OwnerRow = CachedInferenceService | CachedObject[LeaderWorkerSetProjection]
 CONFLICT: Final = 409
@@ -118,20 +118,13 @@ class OwnerCheck:
         seen: OwnerRow | None = self.snapshot.service
         if kind is LWS:
             seen = next((one for one in self.snapshot.of(LWS) if one.name == owner.name), None)
-        self._compare(cache, live, row, seen)
+        if _state(row if row and self._concerns(row) else None) != _state(seen):
+            if row is None:
+                cache.drop((namespace, owner.name))
+            else:
+                cache.put(row)
+            raise BehindError(kind.kind, owner.name)
         return True
-
-    def _compare(
-        self, cache: Cache[Any], live: Object, row: OwnerRow | UnreadableObject | None, seen: OwnerRow | None
-    ) -> None:
-        if _state(row if row and self._concerns(row) else None) == _state(seen):
-            return
-        name = live["metadata"]["name"]
-        if row is None:
-            cache.drop((live["metadata"]["namespace"], name))
-        else:
-            cache.put(row)
-        raise BehindError(cache.kind.kind, name)
 
     def _concerns(self, row: OwnerRow | UnreadableObject) -> bool:
         """Return whether the service depends on an owner: a member, an ejected one, or an unreadable one."""

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 import structlog
 
 from intent import Object
-from intent.service.member import ServiceKey
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.changes import Change
@@ -278,17 +277,13 @@ class Writer:
         return await self.send(state, "Event", request, EVENT_SECONDS)
 
     def is_paused(self, state: ServiceState) -> bool:
-        """Return whether a service is paused; asked before each write.
+        """Return whether a service is paused, or has an object whose annotation pauses it.
 
         A reconcile with one withheld write sends no further write: it would delete what should have been
         replaced.
         """
-        return self.observe_only or self._is_marked(state.key) or state.is_withheld
-
-    def _is_marked(self, key: ServiceKey) -> bool:
-        """Return whether an annotation of the InferenceService or of a LeaderWorkerSet pauses the service."""
-        services, sets = cache_of(self.caches, INFERENCE_SERVICE), cache_of(self.caches, LWS)
-        return any(row.paused for row in services.of(key)) or any(row.paused for row in sets.of(key))
+        rows = (row for kind in (INFERENCE_SERVICE, LWS) for row in self.caches[kind.kind].of(state.key))
+        return self.observe_only or state.is_withheld or any(row.paused for row in rows)
 
 
 def _of_version(version: str, body: Object) -> Object:

@@ -71,23 +71,13 @@ def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProject
     Raises ObjectTooLargeError for an expanded object far over the budget of admission: reading it takes
     seconds.
     """
-    one = ejected(obj)
-    if not (one or _is_relevant(obj)):
-        return None
+    one, metadata = ejected(obj), mapping(obj.get("metadata"))
+    is_namesake = text(metadata.get("name")).endswith((API_ENDING, PICKER_ENDING))
+    is_relevant = one or _is_controlled(obj) or is_applied(obj) or is_namesake
+    if not (is_relevant or SERVICE in mapping(metadata.get("labels"))):
+        return None  # most of other products
     row = cached_object(obj, partial(_project, one=one), partial(leader_worker_set_keys, one=one))
-    known = row.projection.member or one
-    return row if known or _is_controlled(obj) or row.applied or _is_namesake(obj) else None
-
-
-def _is_relevant(obj: Object) -> bool:
-    """Return whether a LeaderWorkerSet may concern the controller; most of other products do not."""
-    labels = mapping(mapping(obj.get("metadata")).get("labels"))
-    return SERVICE in labels or _is_controlled(obj) or is_applied(obj) or _is_namesake(obj)
-
-
-def _is_namesake(obj: Object) -> bool:
-    """Return whether a LeaderWorkerSet may have the name of a service's Service."""
-    return text(mapping(obj.get("metadata")).get("name")).endswith((API_ENDING, PICKER_ENDING))
+    return row if is_relevant or row.projection.member else None
 
 
 def _project(obj: Object, one: Member | None) -> LeaderWorkerSetProjection:

@@ -14,7 +14,7 @@ A watch ends for one of three reasons:
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
 import structlog
@@ -22,7 +22,6 @@ import structlog
 from intent.shapes import listed, mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import get, watch
-from kube.wire import WatchEvent
 from sync.clock import Backoff, Pace
 from sync.kinds import Resource
 from sync.observed.cached import Row, resource_version
@@ -130,7 +129,9 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
     while True:
         before = version
         try:
-            async for event in _events(client, cache, namespace, version):
+            seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
+            request = watch(_path(cache, namespace), cache.kind.resource.selector, version, seconds)
+            async for event in client.follow(request):
                 cache.availability.hear(namespace)
                 if event.type == "ERROR":
                     raise Gone("the API server sent an ERROR event")
@@ -152,11 +153,6 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
             if cache.has_room_again():
                 raise Gone("there is room for objects whose content was not kept")
             await asyncio.sleep(0 if version != before else backoff.next())
-
-
-def _events(client: Client, cache: Cache[R], namespace: str, version: str) -> AsyncIterator[WatchEvent]:
-    seconds = random.randint(*WATCH_SECONDS)  # noqa: S311 - spreads load, guards no secret
-    return client.follow(watch(_path(cache, namespace), cache.kind.resource.selector, version, seconds))
 
 
 async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
