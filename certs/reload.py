@@ -114,24 +114,15 @@ async def watch(source: CertificateDirectory, report: Callable[[Reload], None], 
 
 def _follow(source: CertificateDirectory, now: datetime) -> Reload | None:
     """Serve the pair in the directory if it is new; return None if it is served already."""
-    where = _resolved(source.directory)
-    content = _read(where, source.client_ca)
+    data = source.directory / "..data"  # a symbolic link that the kubelet swaps when a Secret changes
+    where = data.resolve() if data.exists() else source.directory
+    files = (where / "tls.crt", where / "tls.key", *([source.client_ca] if source.client_ca else ()))
+    content = tuple(file.read_bytes() for file in files)
     if source.served is None or source.served.content != content:
         source.served = _checked(where, content, source.names, now)
         return Reload("loaded", f"valid until {source.served.not_after.isoformat()}")
     source.reported = None  # an error that was reported is over: the next one like it is another one
     return None
-
-
-def _resolved(directory: Path) -> Path:
-    """Return the directory behind `..data`, a symbolic link that the kubelet swaps when a Secret changes."""
-    data = directory / "..data"
-    return data.resolve() if data.exists() else directory
-
-
-def _read(where: Path, client_ca: Path | None) -> tuple[bytes, ...]:
-    pair = (where / "tls.crt").read_bytes(), (where / "tls.key").read_bytes()
-    return (*pair, client_ca.read_bytes()) if client_ca else pair
 
 
 def _checked(
@@ -143,21 +134,18 @@ def _checked(
     that they do not match, or the next poll finds that `content` differs from the files.
     """
     certificate = x509.load_pem_x509_certificates(content[0])[0]
-    _check_dates(certificate, now)
+    since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if now >= until:
+        raise _RefusedError(f"expired at {until.isoformat()}")
+    if now < since:
+        raise _RefusedError(f"not valid before {since.isoformat()}")
     _check_names(certificate, names)
     context = _context()
     context.load_cert_chain(where / "tls.crt", where / "tls.key", password=_no_password)
     for bundle in content[2:]:
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations(cadata=bundle.decode("ascii"))
-    return ServedCertificate(content, context, certificate.not_valid_after_utc)
-
-
-def _check_dates(certificate: x509.Certificate, now: datetime) -> None:
-    if now >= certificate.not_valid_after_utc:
-        raise _RefusedError(f"expired at {certificate.not_valid_after_utc.isoformat()}")
-    if now < certificate.not_valid_before_utc:
-        raise _RefusedError(f"not valid before {certificate.not_valid_before_utc.isoformat()}")
+    return ServedCertificate(content, context, until)
 
 
 def _check_names(certificate: x509.Certificate, names: tuple[str, ...]) -> None:
