@@ -60,28 +60,40 @@ class Writer:
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
         """
-        metadata = desired["metadata"]
-        stored = cache_of(self.caches, kind).rows.get((metadata.get("namespace", ""), metadata["name"]))
         try:
-            try:
-                return await self._apply(state, kind, desired, stored, check)
-            except ApiError as error:
-                if stored or not (error.exists or error.code in REFUSED):
-                    raise
-                unseen = await self._unseen(kind, desired)
-                if unseen is None and not error.exists:
-                    raise
-            if unseen is None:  # it was deleted since
-                raise BehindError(kind.kind, metadata["name"])
-            return (
-                unseen
-                if isinstance(unseen, Refusal)
-                else await self._apply(state, kind, desired, unseen, check)
-            )
+            return await self._apply_or_find(state, kind, desired, check)
         except ApiError as error:
-            if refusal := lasting(kind, metadata["name"], error):
+            if refusal := lasting(kind, desired["metadata"]["name"], error):
                 return refusal
             raise
+
+    async def _apply_or_find(
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None
+    ) -> Refusal | None:
+        """Apply an object; if its create is refused, look for one that the cache lacks.
+
+        A refusal does not tell: the API server asks admission and quotas before its storage. Raises
+        `BehindError` where the cache holds all objects of the kind, since the plan depends on it.
+        """
+        namespace, name = desired["metadata"].get("namespace", ""), desired["metadata"]["name"]
+        cache = cache_of(self.caches, kind)
+        stored = cache.rows.get((namespace, name))
+        try:
+            return await self._apply(state, kind, desired, stored, check)
+        except ApiError as error:
+            if stored or not (error.exists or error.code in REFUSED):
+                raise
+            live = await read_object(self.client, kind, namespace, name)
+            if live is None and not error.exists:
+                raise
+        row = kind.project(live) if live else None
+        if live and row is None:
+            return foreign(kind, name)
+        if row and kind.resource.selector:
+            return await self._apply(state, kind, desired, row, check)
+        if row:
+            cache.put(row)
+        raise BehindError(kind.kind, name)
 
     async def _apply(
         self, state: ServiceState, kind: Kind[A], desired: Object, stored: A | None, check: OwnerCheck | None
@@ -101,20 +113,6 @@ class Writer:
                 raise
         # Another writer came between the dry run and the apply; a status often does.
         return await self._try(state, attempt, check, of_version=False)
-
-    async def _unseen(self, kind: Kind[A], desired: Object) -> A | Refusal | None:
-        """Return the row of an object that the cache lacks; None: there is none; a refusal: it is another's.
-
-        A refused create tells neither: the API server asks admission and quotas before its storage. Raises
-        `BehindError` where the cache holds all objects of the kind, since the plan depends on it.
-        """
-        metadata = desired["metadata"]
-        live = await read_object(self.client, kind, metadata["namespace"], metadata["name"])
-        row = kind.project(live) if live else None
-        if row and not kind.resource.selector:
-            cache_of(self.caches, kind).put(row)
-            raise BehindError(kind.kind, row.name)
-        return row or (foreign(kind, metadata["name"]) if live else None)
 
     async def _try(
         self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool
