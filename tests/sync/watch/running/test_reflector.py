@@ -10,6 +10,7 @@ from aiohttp import web
 from intent import Object
 from kube import client as client_module
 from kube.client import Client
+from kube.pool import BytePool
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS, Kind
 from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
@@ -269,6 +270,21 @@ async def test_a_silent_watch_is_ended(
     background(reflect(client, Cache(LWS)))
 
     await eventually(lambda: len(watched) >= 2)
+
+
+async def test_an_object_without_its_content_is_listed_again_once_there_is_room(
+    api: Api, follow: Follow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sync.watch.cache.ROW_LIMIT", 2**16)
+    api.put(path("p"), lws("p"))
+    cache = await follow(Cache(LWS, space=BytePool(1)))
+    assert set(cache.unreadable) == {("team-a", "p")}
+
+    cache.space.size = 2**20
+    api.fault = lambda request: web.Response(text="") if "watch" in request.query else None
+    api.drop()
+
+    await eventually(lambda: (len(cache.rows), len(cache.unreadable)) == (1, 0))
 
 
 async def test_an_equal_row_causes_no_reconcile(api: Api, follow: Follow) -> None:
