@@ -36,7 +36,7 @@ TIMES: Final = 4
 """How many times more memory the fields of a row need than their encoded form, or less."""
 _ENCODE: Final = msgspec.msgpack.Encoder(enc_hook=str).encode
 LONGEST: Final = 200
-"""Maximum number of characters kept of an error message."""
+"""Maximum number of characters kept of a message, of another controller or of an error."""
 NOT_DIGESTED: Final = frozenset({"apiVersion", "kind", "status"})
 """Top-level fields that are not part of the digest: lists of built-in kinds omit the first two."""
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from intent import Object
 from intent.shapes import listed, mapping, number, text
-
-LONGEST: Final = 200
-"""Maximum number of characters kept of a message."""
+from sync.observed.cached import LONGEST
 
 
 @dataclass(frozen=True, slots=True)
