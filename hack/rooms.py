@@ -19,13 +19,13 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 11_615, 8_100),
-    "intent": Room(("intent",), 9_526, 9_100),
-    "catalog": Room(("catalog",), 2_489, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 10_200, 8_100),
-    "command": Room(("fusioninfer", "server", "importer", "plan"), 12_465, 10_000),
-    "tests": Room(("tests",), 83_978, 70_000),
-    "hack": Room(("hack",), 4_074, 3_900),
+    "webhook": Room(("webhook",), 10_633, 8_100),
+    "intent": Room(("intent",), 9_403, 9_100),
+    "catalog": Room(("catalog",), 2_380, 2_300),
+    "controller": Room(("sync", "kube", "certs"), 9_505, 8_100),
+    "command": Room(("fusioninfer", "server", "importer", "plan"), 11_599, 10_000),
+    "tests": Room(("tests",), 83_520, 70_000),
+    "hack": Room(("hack",), 4_073, 3_900),
 }
 
 

@@ -91,6 +91,14 @@ def test_put_keeps_the_authors_values() -> None:
     assert (made.put_on, made.was) == ({"spec": {"x": 1}}, {"spec": {"x": None}})
 
 
+def test_put_keeps_an_authors_item_unchanged() -> None:
+    original = {"env": [{"name": "IP", "value": "9"}]}
+
+    made = put(original, {"env": [{"name": "IP", "valueFrom": {"fieldRef": {}}}]}, ())
+
+    assert made == (original, {}, {}, ())
+
+
 def test_contradicting_mutators_raise() -> None:
     with pytest.raises(Contradiction):
         combine([{"a": {"b": 1}}, {"a": {"b": 2}}])
