@@ -1,11 +1,14 @@
 """Reading of a LeaderWorkerSet: equivalent spellings, and defaults of the API, give one Intent."""
 
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
 import pytest
 
 from intent.accelerators import asks
+from intent.annotations import SERVICE
+from intent.lws import NO_POD, Intent, Template
 from intent.quantity import whole
 from intent.read import read
 from tests.builders.lws import WORKER, changed, container, lws, template
@@ -112,3 +115,16 @@ def test_a_count_is_a_quantity(value: Any, count: int | None) -> None:
 )
 def test_known_resources_are_accelerators(resources: Any, *, accelerated: bool) -> None:
     assert asks({"resources": resources}) is accelerated
+
+
+def test_what_an_object_leaves_out_is_read_as_the_intents_of_tests_have_it() -> None:
+    pods = {"spec": {"containers": [{"name": "engine"}]}}
+    spec = {"leaderWorkerTemplate": {"workerTemplate": pods}}
+
+    intent = read({"metadata": {"annotations": {SERVICE: "svc"}}, "spec": spec}).intent
+
+    assert intent is not None
+    (found,) = intent.templates
+    assert replace(found, engine=None, pod=NO_POD) == Template("workerTemplate")
+    expected = Intent("svc", role_name="worker", kueue_path=intent.kueue_path)
+    assert replace(intent, templates=()) == expected
