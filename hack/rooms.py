@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 10_633, 8_100),
+    "webhook": Room(("webhook",), 10_638, 8_100),
     "intent": Room(("intent",), 9_403, 9_100),
     "catalog": Room(("catalog",), 2_380, 2_300),
     "controller": Room(("sync", "kube", "certs"), 9_505, 8_100),
