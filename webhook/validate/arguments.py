@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.engines import PRODUCTS, shown
-from catalog.flags import RELEASED
+from catalog.flags import RELEASED, flag_tables
 from intent.command_line.flags import CONFIG, HOST, MODEL, PORT, Flag, may_be_model
 from intent.command_line.spelling import Unparsed, is_listed, unparsed
 from intent.errors import FieldError
@@ -23,6 +23,8 @@ from intent.launch import (
     text_of,
 )
 
+_LONGEST: Final = 4096
+"""The characters of a list item that are searched for flags."""
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
@@ -40,14 +42,23 @@ def arguments(launch: Launch, *, rewritten: bool) -> Iterator[FieldError]:
 
 
 def _fused(launch: Launch) -> Iterator[FieldError]:
-    """Report a flag and its value in one list item. Text that a shell expands may contain spaces."""
-    argv = launch.command.argv
-    for flag in () if in_shell(launch) else launch.command.flags.given:
-        first, *others = argv[flag.at].split(None, 2)
-        if others and "=" not in first:
+    """Report several words in one list item. Text that a shell expands may contain spaces."""
+    argv, flags = launch.command.argv, launch.command.flags
+    named = {flag.at for flag in flags.given}
+    for index in () if in_shell(launch) else (*named, *flags.bare):
+        first, *others = argv[index].split(None, 2) or [""]
+        if others and (
+            (index in named and "=" not in first) or _has_flag(launch.command.engine, argv[index])
+        ):
             rest = others[0] if len(others[0]) <= SHOWN else "what follows"
             message = f"must be one list item per word, {first[:SHOWN]} and {rest} apart: no shell splits it"
-            yield FieldError(argument_path(launch, flag.at), argv[flag.at], message, "FI309")
+            yield FieldError(argument_path(launch, index), argv[index], message, "FI309")
+
+
+def _has_flag(engine: str, item: str) -> bool:
+    """Return whether a later word of a list item is a flag of the engine, written in full."""
+    words = (word.partition("=")[0].replace("_", "-") for word in item[:_LONGEST].split()[1:])
+    return any(word in flag_tables()[engine].spans for word in words)
 
 
 # --- flags that the engine does not parse -------------------------------------------------------------

@@ -286,6 +286,16 @@ _WORDS: Final = {
         "must be one list item per word, --tensor-parallel-size and 16 apart: no shell splits it",
         args("org/M", "--tensor-parallel-size 16"),
     ),
+    "a model and all flags in one item": Mistake(
+        "FI309 engine.args[0]",
+        "must be one list item per word, org/M and --tensor-parallel-size apart",
+        args("org/M --tensor-parallel-size 8 --pipeline-parallel-size 2"),
+    ),
+    "two flags with = in one item": Mistake(
+        "FI309 engine.args[1]",
+        "must be one list item per word, --tensor-parallel-size=8 and --port=8001 apart",
+        args("org/M", "--tensor-parallel-size=8 --port=8001"),
+    ),
 }
 _NOT_STARTED: Final = {
     "an engine without a launcher": Mistake(
