@@ -147,6 +147,17 @@ def test_an_error_is_a_warning_while_the_input_does_not_change() -> None:
     assert "FI201" in codes(found)
 
 
+def test_an_error_is_a_warning_where_an_edit_reaches_what_was_injected_alone() -> None:
+    stored = put(changed(lws(), "spec.startupPolicy", "LeaderReady"))
+    notes = stored["spec"]["leaderWorkerTemplate"]["workerTemplate"]["metadata"]["annotations"]
+    task, *_ = (key for key in notes if key.startswith("volcano.sh/"))
+    misspelt = {f"{task}x" if key == task else key: value for key, value in notes.items()}
+    edited = put(changed(stored, f"{WORKER}.metadata.annotations", misspelt), stored)
+
+    assert errors(check(stored)) == [("spec.startupPolicy", "FI201")]
+    assert ("FI201" in codes(check(edited, stored)), errors(check(edited, stored))) == (True, [])
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [("spec.leaderWorkerTemplate.size", 4), ("metadata.annotations.fusioninfer.io/strategy", "queue-size")],
