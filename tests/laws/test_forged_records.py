@@ -63,8 +63,8 @@ def with_record(live: Object, record: Any) -> Object:
 
 
 OPEN: Final = frozenset({"lora-hf-model"})
-"""Cases that violate the law: without the adapter's mount in its record, the mount on the object counts as
-its author's, who then needs no init container that downloads the adapter."""
+"""Cases that violate the law: a mount that is no longer in the record counts as the author's, and the init
+container that downloads the adapter is not injected."""
 
 
 def forgeries(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
