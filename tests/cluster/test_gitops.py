@@ -47,6 +47,8 @@ RECOMMENDED, AUTOSCALED = (
 )
 """The settings of the examples."""
 AUTOSCALER: Final = "kube-controller-manager"
+OF_OTHERS: Final = ("metadata.managed", "status.")
+"""The fields of an object that others write meanwhile: LWS counts pods between two reads."""
 UNSEEN: Final = ("generation", "resourceVersion", "managedFields")
 """Fields of the metadata that only the API server writes."""
 ABOVE: Final = (
@@ -172,7 +174,7 @@ def kubectl_shows(*words: str) -> Callable[[Tools, Object], list[str]]:
         status = run_kubectl(tools.cluster, "diff", *words, "--filename=-", stdin=text).returncode
         dry_run = ("apply", *words, "--dry-run=server", "--output=json", "--filename=-")
         shown = named(differences(live, json.loads(kubectl(tools.cluster, *dry_run, stdin=text))))
-        shown = [one for one in shown if "last-applied" not in one and not one.startswith("metadata.managed")]
+        shown = [one for one in shown if "last-applied" not in one and not one.startswith(OF_OTHERS)]
         assert status == int(bool(shown))
         return shown
 
