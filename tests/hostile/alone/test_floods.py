@@ -21,7 +21,7 @@ from tests.builders.patience import PATIENCE
 from tests.builders.reviews import review
 from tests.builders.wire import JSON, post
 from tests.hostile import worst
-from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES, longer, waits
+from tests.hostile.alone.test_tenants import BOUND, OTHER, TRIES, longer, undisturbed, waits
 from tests.hostile.flood import CONNECTIONS, Flood, Kind, addresses, flooded
 from tests.hostile.server import Server, started
 from tests.soak import SUMMARY
@@ -130,7 +130,7 @@ def test_a_flood_hardly_delays_another_tenant_and_no_probe(
         flood = flood_of(what, number, tmp_path, (server.port, server.metrics_port), certificate)
         waits(server, 20)
         for _ in range(TRIES):
-            quiet = waits(server)
+            quiet = undisturbed(server)
             with flooded(flood):
                 ratios.append(longer(quiet, waits(server)))
                 probes.append(probed(server))
