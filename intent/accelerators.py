@@ -7,6 +7,7 @@ from intent import Object
 from intent.errors import FieldError
 from intent.lws import Accelerators
 from intent.quantity import whole
+from intent.shapes import mapping
 
 GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.com/i915")
 """vLLM asks Ray for these as `GPU` (vLLM `vllm/platforms/*.py`, `ray_device_key`)."""
@@ -50,9 +51,14 @@ def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
     if not isinstance(resources, dict):
         return Accelerators()
     for kind in ("limits", "requests"):
-        found = _first(resources.get(kind), f"{path}.{kind}", errors)
-        if found.count:
-            return found
+        table = mapping(resources.get(kind))
+        for name in islice(filter(is_accelerator, table), MOST):
+            count = whole(table[name])
+            if count:
+                return Accelerators(name, count)
+            if count is None:
+                where = f"{path}.{kind}[{name}]"
+                errors.append(FieldError(where, table[name], "must be a whole number", "FI108"))
     return Accelerators(claimed=bool(resources.get("claims")))
 
 
@@ -69,15 +75,3 @@ def counts(container: Object) -> bool:
         return False
     named = (resources.get(kind) for kind in ("limits", "requests"))
     return any(is_accelerator(name) for table in named if isinstance(table, dict) for name in table)
-
-
-def _first(table: Any, path: str, errors: list[FieldError]) -> Accelerators:
-    named = (name for name in table if is_accelerator(name)) if isinstance(table, dict) else ()
-    for name in islice(named, MOST):
-        amount = table[name]
-        count = whole(amount)
-        if count is None:
-            errors.append(FieldError(f"{path}[{name}]", amount, "must be a whole number", "FI108"))
-        elif count:
-            return Accelerators(name, count)
-    return Accelerators()

@@ -541,7 +541,8 @@ def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
     """Read the annotations of a LeaderWorkerSet. An invalid one keeps its default and is reported."""
     mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
     unknown = [key for key in mine if key not in KEYS]
-    meant = dict(zip(unknown, each_nearest((key, KEYS) for key in unknown), strict=True))
+    near = each_nearest((key, KEYS) for key in unknown) if unknown else ()
+    meant = dict(zip(unknown, near, strict=True))
     errors: list[FieldError] = []
     good: dict[str, str] = {}
     for key, value in mine.items():

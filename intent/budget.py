@@ -130,12 +130,8 @@ def of_service(members: int) -> FieldError | None:
 
 def counted(lws: Object) -> Iterator[tuple[Limit, int]]:
     """Yield each limit with the count of a LeaderWorkerSet, the cheapest count first."""
-    return _counted(lws, _templates(lws))
-
-
-def _templates(lws: Object) -> tuple[Any, Any]:
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
-    return group.get("leaderTemplate"), group.get("workerTemplate")
+    return _counted(lws, (group.get("leaderTemplate"), group.get("workerTemplate")))
 
 
 def _over(
@@ -166,7 +162,8 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     yield KEYS, len(ours)
     yield VALUES, sum(len(key) + len(text) for key, text in ours if isinstance(text, str))
     yield NAMES, str(written.get(ROLES, "")).count(",") + 1
-    containers = list(chain.from_iterable(map(_containers, templates)))
+    specs = [mapping(mapping(template).get("spec")) for template in templates]
+    containers = [container for spec in specs for _, container in containers_of(spec)]
     yield CONTAINERS, len(containers)
     length = _length(value.get("spec"))
     if 0 < length <= BREAKS.most:  # fewer bytes than any other limit needs
@@ -198,7 +195,3 @@ def _items(value: Any) -> int:
         elif isinstance(one, list):
             found += one
     return len(found) - 1
-
-
-def _containers(template: Any) -> list[Object]:
-    return [one for _, one in containers_of(mapping(mapping(template).get("spec")))]

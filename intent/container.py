@@ -1,8 +1,8 @@
-"""Containers: the engine container read into an `Engine`, and the ports of a pod that gets a sidecar."""
+"""Containers: the engine container read into an `Engine`, the ports of a pod, and what containers lack."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
@@ -43,6 +43,11 @@ _OF_ENGINES: Final = frozenset({"vllm-port", "model-server-port"})
 """Flags of its sidecars for the engine's port (`pkg/sidecar/proxy/options.go` of llm-d's router)."""
 _OF_PROXIES: Final = frozenset({"port", "connector", "kv-connector"})
 """Flags of which a proxy has one too: other programs ask the engine for metrics, at its port."""
+_FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
+"""Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
+_CHANNEL: Final = re.compile(r"(?i)imex|channel|compute-?domain")
+"""Names of claims by which NVLink joins the nodes of a group (NVIDIA's DRA driver: ComputeDomain)."""
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _CALLED: Final = re.compile(r"--vllm-port=(82[0-9]{2})")
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
@@ -51,9 +56,12 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
     """Read a container as the engine; append a field of the wrong type to `errors`."""
     command = _tokens(container, "command", path, errors)
     args = _tokens(container, "args", path, errors)
-    env = listed(container.get("env"))
-    names = _names(env, "name")
-    resources, security = mapping(container.get("resources")), mapping(container.get("securityContext"))
+    env, mounts, ports = ([*map(mapping, listed(container.get(key)))] for key in _LISTS)
+    resources, lifecycle, security = (mapping(container.get(key)) for key in _MAPS)
+    names = strings([one.get("name") for one in env])
+    numbers = [(one["containerPort"], one) for one in ports if type(one.get("containerPort")) is int]
+    kept = {key: security[key] for key in SECURITY if key in security}
+    hooks = [_probe(field, lifecycle[field]) for field in HOOKS if mapping(lifecycle.get(field))]
     return Engine(
         container=container["name"],
         image=text(container.get("image")),
@@ -62,47 +70,33 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         accelerators=accelerators.read(resources, f"{path}.resources", errors),
         variables=_variables(command + args, env),
         env=names,
-        ports=_ports(listed(container.get("ports"))),
-        http=_http(listed(container.get("ports"))),
-        mounts=_names(container.get("volumeMounts"), "mountPath"),
+        ports=tuple([(port, text(one.get("protocol")) or "TCP") for port, one in numbers]),
+        http=next((number(one.get("containerPort")) for one in ports if one.get("name") == "http"), 0),
+        mounts=strings([one.get("mountPath") for one in mounts]),
         probes=tuple([_probe(field, container[field]) for field in PROBES if container.get(field)]),
-        hooks=_hooks(mapping(container.get("lifecycle"))),
+        hooks=tuple([hook for hook in hooks if hook.handler in CALLS]),
         pull_policy=text(container.get("imagePullPolicy")),
-        security=_security(security),
+        security=json.dumps(kept, sort_keys=True) if kept else "",
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
         extended=Later(partial(_extended, resources)),
         memory_limit=bytes_of(mapping(resources.get("limits")).get("memory")),
         index=index,
-        model_mounts=_model_mounts(container.get("volumeMounts")),
+        model_mounts=tuple([text(one.get("mountPath")) for one in mounts if one.get("name") == MODEL_VOLUME]),
     )
 
 
-def _model_mounts(mounts: Any) -> tuple[str, ...]:
-    if not mounts:
-        return ()
-    named = [mapping(one) for one in listed(mounts)]
-    return tuple([text(one.get("mountPath")) for one in named if one.get("name") == MODEL_VOLUME])
+_LISTS: Final = ("env", "volumeMounts", "ports")
+_MAPS: Final = ("resources", "lifecycle", "securityContext")
 
 
-def _watched(env: list[Any]) -> Iterator[tuple[str, str]]:
-    for item in map(mapping, env):
+def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
+    for item in env:
         if text(item.get("name")) in WATCHED and "valueFrom" not in item:
             yield item["name"], text(item.get("value"))
 
 
 def _extended(resources: Object) -> tuple[str, ...]:
     return accelerators.unknown(mapping(resources.get("limits")), mapping(resources.get("requests")))
-
-
-def _hooks(lifecycle: Object) -> tuple[Probe, ...]:
-    """Read the lifecycle hooks that connect to a port."""
-    hooks = [_probe(field, lifecycle[field]) for field in HOOKS if mapping(lifecycle.get(field))]
-    return tuple([hook for hook in hooks if hook.handler in CALLS])
-
-
-def _security(context: Object) -> str:
-    kept = {key: context[key] for key in SECURITY if key in context}
-    return json.dumps(kept, sort_keys=True) if kept else ""
 
 
 def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) -> tuple[str, ...]:
@@ -118,34 +112,13 @@ def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) 
     return strings(value)
 
 
-def _variables(tokens: tuple[str, ...], env: list[Any]) -> tuple[tuple[str, str | None], ...]:
+def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, str | None], ...]:
     """Return the variables that a command refers to as `$(X)`; None for a value that is not literal."""
     named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
     if not named:
         return ()
-    literal = {
-        text(one.get("name")): text(one.get("value")) for one in map(mapping, env) if "valueFrom" not in one
-    }
+    literal = {text(one.get("name")): text(one.get("value")) for one in env if "valueFrom" not in one}
     return tuple(sorted((name, literal.get(name)) for name in named))
-
-
-def _names(values: Any, key: str) -> tuple[str, ...]:
-    items = listed(values)
-    try:
-        return strings([item[key] for item in items])
-    except (TypeError, KeyError):  # an item is no map, or has no key
-        return strings([item[key] for item in items if isinstance(item, dict) and key in item])
-
-
-def _ports(items: list[Any]) -> tuple[tuple[int, str], ...]:
-    asked = [(mapping(item).get("containerPort"), item) for item in items]
-    return tuple([(port, text(item.get("protocol")) or "TCP") for port, item in asked if type(port) is int])
-
-
-def _http(items: list[Any]) -> int:
-    return next(
-        (number(one.get("containerPort")) for one in map(mapping, items) if one.get("name") == "http"), 0
-    )
 
 
 def _probe(field: str, value: Any) -> Probe:
@@ -159,12 +132,14 @@ def _probe(field: str, value: Any) -> Probe:
 # --- the ports of a pod ------------------------------------------------------------------------------
 
 
-def read_ports(spec: Object, path: str, engine: str) -> Ports:
+def read_ports(spec: Object, path: str, engine: Engine | None) -> Ports:
     """Read the ports of all containers, and the named ports of the engine."""
     containers = list(containers_of(spec))
     own = (f"{path}.{where}" for where, one in containers if one.get("name") == ROUTING_PROXY)
     taken = {port for _, container in containers for port, _ in _named_ports(container)}
-    engines = (container for _, container in containers if engine and container.get("name") == engine)
+    engines = (
+        container for _, container in containers if engine and container.get("name") == engine.container
+    )
     named = tuple((name, port) for container in engines for port, name in _named_ports(container) if name)
     return Ports(tuple(sorted(taken)), named, next(own, ""), _behind(spec))
 
@@ -229,3 +204,43 @@ def _named_ports(container: Object) -> Iterator[tuple[int, str]]:
         port = mapping(item).get("containerPort")
         if type(port) is int:
             yield port, text(mapping(item).get("name"))
+
+
+# --- what a pod requires -----------------------------------------------------------------------------
+
+
+def on_fabric(spec: Object) -> bool:
+    """Return whether claims, node selector or required affinity of a pod name nodes that NVLink joins."""
+    affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    nodes = (spec.get("nodeSelector"), affinity.get(_REQUIRED))
+    claims = [f"{one.get('name')} {one.get('resourceClaimTemplateName')}" for one in _claims(spec)]
+    return any(map(_CHANNEL.search, claims)) or any(_FABRIC.search(str(one)) for one in nodes if one)
+
+
+def _claims(spec: Object) -> list[Object]:
+    return [mapping(one) for one in listed(spec.get("resourceClaims"))]
+
+
+def lacking(spec: Object, others: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
+    """Yield what containers use and the pod lacks: the path below the spec, the name, and the code.
+
+    Volumes (FI331; `others` are those that the pod gets from elsewhere), claims of DRA (FI338), and images
+    (FI332), which have no name. A LeaderWorkerSet may break these rules, which no schema has, and so may its
+    StatefulSets, which then create no pods. Source: Kubernetes v1.35.4
+    `pkg/apis/core/validation/validation.go`: `ValidateVolumeMounts`, `ValidateVolumeDevices`,
+    `validateContainerCommon`, `validateResourceClaimNames`.
+    """
+    volumes = {*others, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
+    claims = {text(one.get("name")) for one in _claims(spec)}
+    for path, container in containers_of(spec):
+        for field in ("volumeMounts", "volumeDevices"):
+            for at, mount in enumerate(listed(container.get(field))):
+                name = text(mapping(mount).get("name"))
+                if name and name not in volumes:
+                    yield f"{path}.{field}[{at}].name", name, "FI331"
+        for at, claim in enumerate(listed(mapping(container.get("resources")).get("claims"))):
+            name = text(mapping(claim).get("name"))
+            if name and name not in claims:
+                yield f"{path}.resources.claims[{at}].name", name, "FI338"
+        if container.get("image") in (None, ""):
+            yield f"{path}.image", "", "FI332"

@@ -1,7 +1,7 @@
 """Image references: their parts, and the facts about an image (`catalog.engines`)."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -48,11 +48,8 @@ class Image:
     """The least version that the engine may have, if it is not known."""
     starts: bool = True
     """Whether its entrypoint starts the engine."""
-
-    @property
-    def is_vllm(self) -> bool:
-        """Whether it has the entrypoint of `vllm/vllm-openai`, or of a mirror with the same name."""
-        return self.engine == "vllm" and self.starts
+    is_vllm: bool = field(default=False, compare=False)
+    """Whether it has the entrypoint of `vllm/vllm-openai`, or of a mirror with the same name."""
 
     def __str__(self) -> str:
         """Format a short name with the version: `vllm-openai v0.11.0`."""
@@ -75,18 +72,10 @@ class ImageFacts(NamedTuple):
     """Whether vLLM's `--nnodes` works with data parallelism, whatever the model."""
     nnodes_span: bool = True
     """Whether vLLM's `--nnodes` works where the ranks of one engine span pods."""
-
-    @property
-    def has_ray(self) -> bool | None:
-        """Whether the image contains Ray; None if that is not known."""
-        return None if self.ray == UNKNOWN_RAY else self.ray != NO_RAY
-
-    @property
-    def symmetric_run(self) -> bool | None:
-        """Whether `ray symmetric-run` works across nodes; None if the version of Ray is not known."""
-        if self.ray.highest < SYMMETRIC_RUN:
-            return False
-        return True if self.ray.lowest >= SYMMETRIC_RUN else None
+    has_ray: bool | None = None
+    """Whether the image contains Ray; None if that is not known."""
+    symmetric_run: bool | None = None
+    """Whether `ray symmetric-run` works across nodes; None if the version of Ray is not known."""
 
 
 LONGEST: Final = 512
@@ -114,7 +103,8 @@ def _read_image(reference: str, engines: Engines) -> Image:
         return image
     starts = found.entrypoint != "none"
     version = found.version or _version(tag, candidates=not starts)
-    return replace(image, version=version, engine=found.engine, least=found.least, starts=starts)
+    is_vllm = found.engine == "vllm" and starts
+    return Image(repository, tag, digest, version, found.engine, found.least, starts, is_vllm)
 
 
 def _names(row: Stock, image: Image) -> bool:
@@ -138,9 +128,11 @@ def facts(image: Image, engines: Engines = ENGINES) -> ImageFacts:
     entrypoint: Entrypoint = "vllm serve" if image.is_vllm else ""
     version = image.version or LATEST
     traits = [has(engines, "vllm", name, version) for name in _TRAITS]
-    return ImageFacts(
-        row.entrypoint or entrypoint if row else entrypoint, row.ray if row else UNKNOWN_RAY, *traits
-    )
+    ray = row.ray if row else UNKNOWN_RAY
+    has_ray = None if ray == UNKNOWN_RAY else ray != NO_RAY
+    runs = False if ray.highest < SYMMETRIC_RUN else ray.lowest >= SYMMETRIC_RUN or None
+    found = ImageFacts(row.entrypoint or entrypoint if row else entrypoint, ray, *traits)
+    return found._replace(has_ray=has_ray, symmetric_run=runs)
 
 
 def _describes(row: Stock, image: Image) -> bool:

@@ -71,7 +71,7 @@ class Pod:
     accelerated: bool = False
     """Whether any container requests an accelerator."""
     lacking: tuple[tuple[str, str, str], ...] = ()
-    """What its containers use and it lacks (`intent.pod_rules.lacking`)."""
+    """What its containers use and it lacks (`intent.container.lacking`)."""
 
 
 NO_EXTENDED: Final[Later[tuple[str, ...]]] = Later(tuple)

@@ -25,6 +25,7 @@ DNS_SUBDOMAIN: Final = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
 DNS_HOSTNAME: Final = rf"(\*\.)?{DNS_SUBDOMAIN}"
 """A hostname of the Gateway API, whose first label may be a wildcard."""
 _is_dns_label: Final = re.compile(DNS_LABEL).fullmatch
+_is_dns_1035_label: Final = re.compile("(?=[a-z])" + DNS_LABEL).fullmatch
 _is_subdomain: Final = re.compile(DNS_SUBDOMAIN).fullmatch
 _QUALIFIED: Final = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _is_qualified: Final = re.compile(_QUALIFIED).fullmatch
@@ -44,7 +45,7 @@ def is_label(name: str) -> bool:
 
 def is_dns_1035_label(name: str) -> bool:
     """Return whether a name is a DNS-1035 label: a DNS-1123 label that begins with a letter."""
-    return is_label(name) and name[0].isalpha()
+    return len(name) <= LABEL and _is_dns_1035_label(name) is not None
 
 
 def is_subdomain(name: str) -> bool:

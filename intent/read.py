@@ -18,10 +18,9 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
-from intent.container import own_download, proxied_port, read_container, read_ports
+from intent.container import lacking, on_fabric, own_download, proxied_port, read_container, read_ports
 from intent.errors import FieldError, suggested_rename
 from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField, read_revision
-from intent.pod_rules import lacking, on_fabric
 from intent.shapes import (
     Later,
     annotations,
@@ -159,15 +158,11 @@ def _template(field: TemplateField, value: Any, context: _Context) -> Template:
         host_ipc=spec.get("hostIPC") is True,
         taken=tuple([name for name, in_memory in volumes if not in_memory]),
         memory=tuple([name for name, in_memory in volumes if in_memory]),
-        ports=_ports(spec, f"{path}.spec", engine) if context.annotations.sidecar else Ports(),
+        ports=read_ports(spec, f"{path}.spec", engine) if context.annotations.sidecar else Ports(),
         proxied=proxied_port(spec) if spec.get("initContainers") or listed(spec.get("containers"))[1:] else 0,
         pod=Later(partial(_pod, spec, context.claims)),
         downloads=own_download(spec) if spec.get("initContainers") else None,
     )
-
-
-def _ports(spec: Object, path: str, engine: Engine | None) -> Ports:
-    return read_ports(spec, path, engine.container if engine else "")
 
 
 def _pod(spec: Object, claims: tuple[str, ...]) -> Pod:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent.container import read_ports
-from intent.lws import Ports
+from intent.lws import Engine, Ports
 
 
 def test_ports_are_those_of_all_containers_and_names_those_of_the_engine() -> None:
@@ -17,18 +17,18 @@ def test_ports_are_those_of_all_containers_and_names_those_of_the_engine() -> No
         ],
     }
 
-    assert read_ports(spec, "spec", "vllm") == Ports((7, 8, 9), (("http", 8),))
+    assert read_ports(spec, "spec", Engine("vllm")) == Ports((7, 8, 9), (("http", 8),))
 
 
 @pytest.mark.parametrize("field", ["initContainers", "containers"])
 def test_a_sidecar_of_the_author_is_found(field: str) -> None:
     spec = {field: [{"name": "vllm"}, {"name": "routing-proxy"}]}
 
-    assert read_ports(spec, "spec", "vllm").proxy == f"spec.{field}[1]"
+    assert read_ports(spec, "spec", Engine("vllm")).proxy == f"spec.{field}[1]"
 
 
 @pytest.mark.parametrize(
     "containers", [None, 7, [7], [{}], [{"ports": 7}], [{"ports": [7, {"containerPort": "8"}]}]]
 )
 def test_values_of_another_type_have_no_ports(containers: Any) -> None:
-    assert read_ports({"containers": containers}, "spec", "") == Ports()
+    assert read_ports({"containers": containers}, "spec", None) == Ports()
