@@ -56,20 +56,6 @@ class Launch:
         return self.template.field == "leaderTemplate"
 
 
-class Choice(NamedTuple):
-    """The chosen launcher, and the reason for the choice."""
-
-    launcher: str
-    why: str = ""
-    """The deciding fact or annotation, for messages."""
-    code: str = ""
-    """The code of the warning about the choice; empty for none."""
-    starts: bool = True
-    """False if the image is known not to run the launcher: then nothing is written."""
-    at: int = 0
-    """Index of the template whose image decided."""
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """How one LeaderWorkerSet is laid out and launched, as far as several concerns depend on it."""
@@ -92,20 +78,24 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
-    """The launches of one LeaderWorkerSet, and the launcher chosen for them."""
+    """The launches of one LeaderWorkerSet, the launcher chosen for them, and the reason for the choice."""
 
-    choice: Choice
+    launcher: str
+    """The chosen launcher, written or not."""
     launches: tuple[Launch, ...] = ()
+    why: str = ""
+    """The deciding fact or annotation, for messages."""
+    code: str = ""
+    """The code of the warning about the choice; empty for none."""
+    starts: bool = True
+    """False if the image is known not to run the launcher: then nothing is written."""
+    at: int = 0
+    """Index of the template whose image decided."""
     rewritten: bool = False
     """Whether the launcher is written: into all templates, or into none."""
     older: bool | None = None
     """That of the `Decision`, as `paths` is."""
     paths: bool = False
-
-    @property
-    def launcher(self) -> str:
-        """The chosen launcher, written or not."""
-        return self.choice.launcher
 
     @property
     def leader(self) -> Launch:

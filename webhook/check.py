@@ -177,16 +177,12 @@ def _about_input(write: Write, validated: _Validated) -> Iterator[FieldError]:
         yield from about_launcher
         absent = (*write.reading.errors, *about_launcher)
         refused = (CONSEQUENCES.get(finding.path, frozenset()) for finding in absent)
-        known = frozenset[str]().union(*refused, *_about_arguments(given))
+        known = frozenset[str]().union(*refused)
+        if any(finding.severity == "error" for finding in given.about_blocks):
+            known = known.union(*(codes for field, codes in UNFILLED.items() if getattr(given.intent, field)))
         for validator in VALIDATORS:
             yield from (finding for finding in validator(given) if finding.code not in known)
         yield from _edited(write)
-
-
-def _about_arguments(given: Input) -> Iterator[frozenset[str]]:
-    """Yield the codes about arguments that the blocks would have written."""
-    if any(finding.severity == "error" for finding in given.about_blocks):
-        yield from (codes for field, codes in UNFILLED.items() if getattr(given.intent, field))
 
 
 def _edited(write: Write) -> Iterator[FieldError]:
@@ -232,7 +228,7 @@ def _about_record(
     write = write_state.write
     if isinstance(write_state, Invalid) or write.reading.errors:
         return
-    is_left = stays(write_state, settings)
+    is_left = write.is_left and stays(write_state, settings)
     if is_left and write.stored is records.NO_RECORD:
         yield _LOST if has_record(write.old) else _OLDER
     elif is_left and write.has_record:

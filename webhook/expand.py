@@ -135,7 +135,7 @@ def change(
             return _noted(live, write)
         case Withdrawn(write):
             return live if write.record is records.NO_RECORD else _withdrawn(write)
-        case Pinned(write) | Fresh(write) if stays(write_state, settings, concerns):
+        case Pinned(write) | Fresh(write) if write.is_left and stays(write_state, settings, concerns):
             return _left(write_state)
         case Pinned():
             return _injected(write_state, wish(write_state, settings, concerns))
@@ -215,8 +215,12 @@ def foreseen_write(
 
 
 def written(write: Write, wished: Expansion, injection: Injection) -> str:
-    """Return the text of the record. What is pinned keeps the text that is stored."""
-    stored, is_plain = write.stored, _has_plain_leader(write, injection)
+    """Return the text of the record. What is pinned keeps the text that is stored.
+
+    It has a digest of a leader's template that is made from the workers' without edits.
+    """
+    stored, is_made = write.stored, COPY in template_of(injection.put_on, LEADER)
+    is_plain = is_made and (write.is_first or not (write.reverted.delta or write.reverted.launches))
     is_same = write.base == stored.base and injection.was == stored.was
     is_stored = wished is stored.expansion and is_same
     if is_stored and (is_plain or not stored.leader):
@@ -224,12 +228,6 @@ def written(write: Write, wished: Expansion, injection: Injection) -> str:
         return text
     leader = digest_of_file(template_of(injection.result, LEADER)) if is_plain else ""
     return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh, leader)
-
-
-def _has_plain_leader(write: Write, injection: Injection) -> bool:
-    """Return whether the leader's template is made from the workers' without edits."""
-    is_made = COPY in template_of(injection.put_on, LEADER)
-    return is_made and (write.is_first or not (write.reverted.delta or write.reverted.launches))
 
 
 def wish(
@@ -253,15 +251,13 @@ def wish(
 
 
 def stays(write_state: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> bool:
-    """Return whether an object that was stored past the webhooks stays as it is stored, not expanded.
+    """Return whether an object that was stored past the webhooks (`Write.is_left`) stays, not expanded.
 
     So it does while the rules make the same for its author. Otherwise they make all anew, not one part alone.
     """
     write, before = write_state.write, write_state.write.before
-    if before is None or not write.is_left:
-        return False
-    if isinstance(write_state, Pinned):
-        return True
+    if before is None or isinstance(write_state, Pinned):
+        return before is not None
     pins = _pins(write, before, settings, {})
     return not write.is_refresh and mutate.is_same(
         write_state.intent, write.keeping(settings), concerns, pins

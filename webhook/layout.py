@@ -59,11 +59,6 @@ class Layout:
     move: Moved | FieldError | None = None
     """The move of the API behind its sidecar, or why it cannot move; None without a sidecar."""
 
-    @property
-    def serving(self) -> Serving:
-        """Which pods serve, on which ports."""
-        return self.served.serving
-
 
 @dataclass(frozen=True, slots=True)
 class Input:
@@ -107,7 +102,7 @@ def decision(given: Input) -> Decision:
         any(template.made for template in layout.templates),
         layout.move.to if isinstance(layout.move, Moved) else 0,
         plan.older,
-        layout.serving,
+        layout.served.serving,
         plan.paths,
     )
 
@@ -187,7 +182,7 @@ def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
     """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
     layout = given.layout
     is_alone = len(layout.launches) == 1
-    if launch.leads or layout.serving.everywhere or PROBES not in given.concerns or is_alone:
+    if launch.leads or layout.served.serving.everywhere or PROBES not in given.concerns or is_alone:
         return ()
     found, leader = _of_leader(launch, given.plan), given.plan.leader.engine
     if layout.templates[0].made:
@@ -200,7 +195,7 @@ def startup_port(launch: Launch, given: Input) -> int | str | None:
 
     One is needed where an engine that answers has other probes, which would run while it loads the model.
     """
-    plan, serving = given.plan, given.layout.serving
+    plan, serving = given.plan, given.layout.served.serving
     written = {one.field for one in launch.engine.probes}
     left = written.difference(one.field for one in misplaced(launch, given))
     is_answering = launch.leads or serving.everywhere or (plan.paths and LAUNCHERS[plan.launcher].answers)
@@ -214,8 +209,8 @@ def of_supervisor(probe: Probe, given: Input) -> bool:
     It answers `/health` for all of them; the author's probe calls the server of the first.
     """
     layout = given.layout
-    is_ours = given.plan.rewritten and PROBES in given.concerns and bool(layout.serving.ports)
-    return is_ours and is_health(probe) and probe.port in {*layout.serving.ports[:1], "http"}
+    is_ours = given.plan.rewritten and PROBES in given.concerns and bool(layout.served.serving.ports)
+    return is_ours and is_health(probe) and probe.port in {*layout.served.serving.ports[:1], "http"}
 
 
 def is_health(probe: Probe) -> bool:

@@ -143,7 +143,9 @@ def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
 
 
 def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
-    findings = [] if request.live is None else _check(*opened(request), settings, dry_run=request.dry_run)
+    live, old = opened(request)
+    of_kind = CHECKS.get(text(live.get("kind")), partial(check, dry_run=request.dry_run))
+    findings = [] if request.live is None else of_kind(live, old, settings)
     errors = [one for one in findings if one.severity == "error"]
     response: Object = {"allowed": not errors}
     if errors:
@@ -156,11 +158,6 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
         codes = ",".join(sorted({one.code for one in findings}))
         response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}
     return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
-
-
-def _check(live: Object, old: Object | None, settings: Settings, *, dry_run: bool) -> list[FieldError]:
-    known = CHECKS.get(text(live.get("kind")))
-    return known(live, old, settings) if known else check(live, old, settings, dry_run=dry_run)
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:

@@ -150,10 +150,8 @@ def inspect(
     that stays as it was stored needs no content of them.
     """
     write = read_write(live, old, templates)
-    return Unreadable(write) if isinstance(write, FieldError) else _inspected(write)
-
-
-def _inspected(write: Write) -> NotOurs | Inspected:
+    if isinstance(write, FieldError):
+        return Unreadable(write)
     before, filling, reading = write.before, write.filling, write.reading
     is_read = reading.intent is not None  # else both may have no more in common than an error
     is_alike = is_read and before is not None and reading == before.reading and not _counts_as_absent(before)
@@ -162,14 +160,12 @@ def _inspected(write: Write) -> NotOurs | Inspected:
     if filling and filling.is_unfilled and not is_same:
         return Invalid(write, is_same, is_unfilled=True)
     may_stay = is_same and reading != NOTHING and not (filling and filling.is_wrong)
-    if may_stay and write.again:
+    if may_stay and (write.again or (is_read and not reading.errors and write.is_left)):
         return Pinned(write)
     if reading.errors:
         return Invalid(write, is_same)
     if reading.intent is None:
         return NotOurs(is_ejected=True) if _is_ejected(write) else Withdrawn(write)
-    if may_stay and write.is_left:
-        return Pinned(write)
     return Fresh(write, reading.intent, is_same or is_alike)
 
 

@@ -90,7 +90,7 @@ def _chosen(written: str, intent: Intent, settings: Settings) -> str:
     plan = mutate.input_of(intent, settings).plan
     if written and (written, True) != (plan.launcher, plan.rewritten):
         return f"{written}: recorded earlier; the current rules would choose another launcher"
-    return f"{plan.launcher}: {plan.choice.why}" if written else ""
+    return f"{plan.launcher}: {plan.why}" if written else ""
 
 
 def _recorded(found: Fresh, settings: Settings) -> tuple[str, Overlay, Overlay]:

@@ -92,23 +92,15 @@ class Command:
     """The index of the first argument of the engine."""
     flags: Flags = NO_FLAGS
     shell: Shell | None = None
+    engine: str = ""
+    """The engine of which it starts one node; empty if the command is not understood."""
     within: str = ""
     """The engine inside of a launch by the author, if it can be recognised."""
-
-    @property
-    def engine(self) -> str:
-        """The engine of which it starts one node; empty if the command is not understood."""
-        return ENGINES.get(self.kind, "")
 
     @property
     def started(self) -> str:
         """The engine that it starts, on one node or in a launch by its author; empty if it is not known."""
         return self.engine or self.within
-
-    @property
-    def is_vllm(self) -> bool:
-        """Whether it starts one node of vLLM."""
-        return self.engine == "vllm"
 
 
 def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
@@ -165,7 +157,9 @@ def _launched(words: tuple[str, ...]) -> Command:
     at = _anywhere(words)
     if at is not None:
         kind, arguments = program(words, at)
-        return replace(_with_flags(kind, words, at, arguments), kind="distributed", within=ENGINES[kind])
+        return replace(
+            _with_flags(kind, words, at, arguments), kind="distributed", engine="", within=ENGINES[kind]
+        )
     script = _script_index(words, behind_prefixes(words))
     found = None if script is None else read_script(words[script], _anywhere)
     if script is None or found is None:
@@ -197,7 +191,7 @@ def _with_flags(kind: Program, words: tuple[str, ...], program: int, arguments: 
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
             return Command("distributed", words, program, arguments, flags, within=ENGINES.get(kind, ""))
-    return Command(kind, words, program, arguments, flags)
+    return Command(kind, words, program, arguments, flags, engine=ENGINES.get(kind, ""))
 
 
 def _is_marked(index: int, words: tuple[str, ...], kind: Program) -> bool:

@@ -68,5 +68,5 @@ def _overridden(below: Command, above: Command) -> set[int]:
 def setting(command: Command, flag: Flag) -> str:
     """Return what a flag sets: `--no-enforce-eager` sets the same as `--enforce-eager`."""
     name = flag.name if flag.name[0] != "-" else command.argv[flag.at].partition("=")[0]
-    dashed = name.lstrip("-").replace("_", "-") if command.is_vllm else name.lstrip("-")
+    dashed = name.lstrip("-").replace("_", "-") if command.engine == "vllm" else name.lstrip("-")
     return dashed.removeprefix("no-")

@@ -156,7 +156,7 @@ def test_a_launch_is_written_if_some_launcher_can_start() -> None:
 def test_of_launchers_that_may_start_the_one_that_needs_least_is_named() -> None:
     image = "registry.redhat.io/rhaiis/vllm-cuda-rhel9:3.0.0"
 
-    choice = input_of(group(engine("vllm serve M", image=image)), Settings()).plan.choice
+    choice = input_of(group(engine("vllm serve M", image=image)), Settings()).plan
 
     assert (choice.code, choice.launcher) == ("FI532", "ray-start")
 

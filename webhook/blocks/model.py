@@ -60,7 +60,7 @@ def _takes_flag(launch: Launch) -> bool:
     """Return whether the model follows `--model`: vLLM's own server ignores another one in old releases."""
     kind, command = launch.command.kind, launch.command
     is_old = kind == "flags" and launch.facts.entrypoint != "vllm serve"
-    return command.is_vllm and (kind in _MODULES or is_old)
+    return command.engine == "vllm" and (kind in _MODULES or is_old)
 
 
 MODEL: Final = Block("model", keys.MODEL, model, "FI324", engines=tuple(_ENGINES), code="FI546")

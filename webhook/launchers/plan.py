@@ -12,6 +12,7 @@ image is known not to run is used only if the annotation names it. A stored laun
 long as an edit leaves the kind of launch (`stays`).
 """
 
+from dataclasses import replace
 from typing import Final
 
 from catalog.engines import described
@@ -22,7 +23,6 @@ from intent.launch import (
     NONE,
     RAY_SYMMETRIC,
     VLLM_NATIVE,
-    Choice,
     Launch,
     LaunchPlan,
     read_launches,
@@ -45,24 +45,24 @@ _OLDER: Final = "the flags of data parallelism alone run on every vLLM from 0.9 
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     """Read every template, choose the launcher, and decide whether the launch is written for them."""
     if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):
-        return LaunchPlan(Choice(NONE))
+        return LaunchPlan(NONE)
     launches = tuple(read_launches(intent, settings))
-    choice = choose(launches, intent.launcher, settings.launcher)
-    launcher = LAUNCHERS.get(choice.launcher)
+    plan = choose(launches, intent.launcher, settings.launcher)
+    launcher = LAUNCHERS.get(plan.launcher)
     complete = bool(launches) and len(launches) == len(intent.templates)
     rewritten = (
         intent.size > 1
         and complete
-        and choice.starts
+        and plan.starts
         and launcher is not None
-        and all(may_be_launched(one, launcher, asked=intent.launcher == choice.launcher) for one in launches)
+        and all(may_be_launched(one, launcher, asked=intent.launcher == plan.launcher) for one in launches)
     )
-    is_spread = rewritten and choice.launcher == VLLM_NATIVE and has_ranks(launches[0])
+    is_spread = rewritten and plan.launcher == VLLM_NATIVE and has_ranks(launches[0])
     older = is_older(launches[0], launches[-1]) if is_spread else None
-    if older and choice.code == ASSUMED:
-        choice = choice._replace(why=f"not known, and {_OLDER}", code="")
+    if older and plan.code == ASSUMED:
+        plan = replace(plan, why=f"not known, and {_OLDER}", code="")
     paths = rewritten and (bool(launcher and launcher.answers) or balance(launches[0]) == "multi-port")
-    return LaunchPlan(choice, launches, rewritten, older, paths)
+    return replace(plan, rewritten=rewritten, older=older, paths=paths)
 
 
 def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
@@ -119,20 +119,21 @@ def _kind(plan: LaunchPlan) -> tuple[object, ...]:
 # --- the choice -------------------------------------------------------------------------------------
 
 
-def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice:
-    """Choose one launcher for all templates.
+def choose(launches: tuple[Launch, ...], requested: str, default: str) -> LaunchPlan:
+    """Choose one launcher for all templates, which is not written yet.
 
     `requested` is the annotation, empty if there is none; `default` is the operator's (`Settings.launcher`).
     """
     if requested not in ("", AUTO):
-        return Choice(requested, f"{LAUNCHER} names it")
+        return LaunchPlan(requested, launches, f"{LAUNCHER} names it")
     order = _order(launches)
     verdicts = {name: _runs(launches, name) for name in order if _fits(launches, name)}
     if not requested and verdicts.get(default, False) is not False:
-        return Choice(default, "it is the default of the settings")
+        return LaunchPlan(default, launches, "it is the default of the settings")
     if not verdicts:
         able = (name for name in order if _runs(launches[:1], name) is not False)
-        return Choice(next(able, order[0] if order else RAY_SYMMETRIC), starts=False)
+        name = next(able, order[0] if order else RAY_SYMMETRIC)
+        return LaunchPlan(name, launches, starts=False)
     fits = [*verdicts]
     unknown = [name for name in fits if verdicts[name] is None]
     may_be = (name for name in unknown if not LAUNCHERS[name].uses_ray)
@@ -144,13 +145,15 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Choice
     return _explained(launches, name, fits[: fits.index(name)])
 
 
-def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> Choice:
+def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> LaunchPlan:
     """Return that nothing is written, since no launcher that takes the flags starts; `able` take others."""
     at = _decides(launches, name)
     without = f", without --{BACKEND}" if launches[at].command.flags.last(BACKEND) else ""
     advice = f"set {LAUNCHER}: {able[0]}{without}" if able else f"name a launcher in {LAUNCHER} to force it"
     code = "FI504" if _is_late(launches[at], name) else "FI532"
-    return Choice(name, f"left as it is: {lacks(launches[at], name)}; {advice}", code, starts=False, at=at)
+    return LaunchPlan(
+        name, launches, f"left as it is: {lacks(launches[at], name)}; {advice}", code, starts=False, at=at
+    )
 
 
 def _fits(launches: tuple[Launch, ...], name: str) -> bool:
@@ -177,16 +180,17 @@ def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def _explained(launches: tuple[Launch, ...], name: str, passed: list[str]) -> Choice:
+def _explained(launches: tuple[Launch, ...], name: str, passed: list[str]) -> LaunchPlan:
     """Return the choice with its reason: an assumption, or what the image lacks for preferred launchers."""
     row = LAUNCHERS[name]
     if _runs(launches, name) is None:
         needs = f"not known to have {row.needs}, which is assumed"
         why = f"{needs}; to confirm, set {LAUNCHER}: {name}, or ray-start if it is older"
-        return Choice(name, why, ASSUMED, at=_decides(launches, name))
+        return LaunchPlan(name, launches, why, ASSUMED, at=_decides(launches, name))
     if passed:
-        return Choice(name, f"{lacks(launches[_decides(launches, passed[0])], passed[0])}; {name} is used")
-    return Choice(name, f"{launches[0].image} runs it")
+        why = f"{lacks(launches[_decides(launches, passed[0])], passed[0])}; {name} is used"
+        return LaunchPlan(name, launches, why)
+    return LaunchPlan(name, launches, f"{launches[0].image} runs it")
 
 
 def _decides(launches: tuple[Launch, ...], name: str) -> int:

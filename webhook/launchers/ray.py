@@ -73,7 +73,7 @@ def executor(launch: Launch) -> tuple[str, ...]:
     """
     is_named = launch.command.flags.last(BACKEND) is not None
     detects = launch.image.starts and not launch.facts.names_executor
-    return _EXECUTOR if launch.command.is_vllm and not (detects or is_named) else ()
+    return _EXECUTOR if launch.command.engine == "vllm" and not (detects or is_named) else ()
 
 
 def ray_env(launch: Launch) -> tuple[Object, ...]:

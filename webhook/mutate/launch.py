@@ -158,7 +158,7 @@ def env(inputs: Input) -> Overlay:
 
 
 def _has_nixl(launch: Launch) -> bool:
-    transfer = read_transfer(launch) if launch.command.is_vllm else None
+    transfer = read_transfer(launch) if launch.command.engine == "vllm" else None
     return any(name.startswith("Nixl") for name in transfer.connectors) if transfer else False
 
 

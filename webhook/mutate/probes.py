@@ -25,7 +25,7 @@ from webhook.mutate.concern import (
 @for_launches
 def probes(launch: Launch, inputs: Input) -> Overlay:
     """Remove the leader's probes and hooks from the workers; call the supervisor of several servers."""
-    engine, port = launch.engine, inputs.layout.serving.supervisor
+    engine, port = launch.engine, inputs.layout.served.serving.supervisor
     called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, inputs))
     written: Overlay = {one.field: {one.handler: {"port": port}} for one in called}
     written |= {one.field: None for one in misplaced(launch, inputs)}

@@ -1,6 +1,7 @@
 """The validators: one concern per module. A validator yields every finding, errors and warnings alike."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Final
 
 from intent.annotations import (
@@ -24,18 +25,14 @@ from webhook.validate.gang import gang
 from webhook.validate.launch import launch
 from webhook.validate.serving import probes, routing, sidecar
 
-Validator = Callable[[Input], Iterator[FieldError]]
-
-
-def blocks(inputs: Input) -> Iterator[FieldError]:
-    """Yield what the blocks report (`webhook.blocks`), such as arguments that contradict an annotation."""
-    yield from inputs.about_blocks
+Validator = Callable[[Input], Iterable[FieldError]]
 
 
 VALIDATORS: Final[tuple[Validator, ...]] = (
-    *(gang, containers, blocks, launch, model),
+    *(gang, containers, attrgetter("about_blocks"), launch, model),
     *(probes, routing, sidecar),
 )
+"""What the blocks report stands in its place: arguments that contradict an annotation."""
 
 OF_AUTHORS: Final = frozenset({"FI307", "FI313", "FI318", "FI328", "FI329", "FI333"})
 """Errors about commands that earlier releases admitted unread: in what is stored already, an edit elsewhere

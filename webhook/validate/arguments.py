@@ -131,7 +131,7 @@ def _reached(launch: Launch) -> Iterator[FieldError]:
 def _model(launch: Launch, *, is_passed_on: bool) -> Iterator[FieldError]:
     flags, argv, bare = launch.command.flags, launch.command.argv, launch.command.flags.bare
     sure = [at for at in bare if "$" not in argv[at]]  # others may be flags
-    more = [at for at in sure if at != bare[0] and launch.command.is_vllm]
+    more = [at for at in sure if at != bare[0] and launch.command.engine == "vllm"]
     if stray := [*flags.stray, *more]:
         word, above = argv[stray[0]][:SHOWN], "the model" if stray == more else "a --"
         cause = f"{word} follows {above}" if word.strip() else "the item is empty"

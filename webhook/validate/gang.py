@@ -61,7 +61,7 @@ def _reserved(inputs: Input) -> Iterator[FieldError]:
     """Report labels under our prefix with a value other than the one that is set."""
     intent = inputs.intent
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
-    is_everywhere = inputs.layout.serving.everywhere or intent.size == 1
+    is_everywhere = inputs.layout.served.serving.everywhere or intent.size == 1
     pods = ours | SERVING_LABELS if is_everywhere else ours
     of_pods = ((f"{one.path}.metadata", one.labels, pods) for one in intent.templates)
     for where, written, expected in (("metadata", intent.labels, ours), *of_pods):

@@ -74,9 +74,9 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     plain = [one for one in plan.launches if one.command.engine]
     for one in plain if len(plain) < len(plan.launches) else ():
         yield FieldError(one.template.engine_path, None, _MIXED, "FI524")
-    if plan.choice.code and (plan.rewritten or not plan.choice.starts):
-        where = f"{plan.launches[plan.choice.at].template.engine_path}.image"
-        yield FieldError(where, None, plan.choice.why, plan.choice.code)
+    if plan.code and (plan.rewritten or not plan.starts):
+        where = f"{plan.launches[plan.at].template.engine_path}.image"
+        yield FieldError(where, None, plan.why, plan.code)
     if plan.rewritten:
         yield from pods(inputs, launcher)
         yield from sizes(plan, launcher, intent)

@@ -61,7 +61,7 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
     """Report an image that is not known to run the launcher, and name a launcher that it runs."""
-    if plan.choice.code == ASSUMED or (plan.older and runs(launch, launcher) is None):
+    if plan.code == ASSUMED or (plan.older and runs(launch, launcher) is None):
         return
     other = choose((launch,), AUTO, AUTO)
     is_better = other.starts and other.code != ASSUMED and other.launcher != plan.launcher
@@ -149,7 +149,7 @@ def _data_ranks(launch: Launch) -> Iterator[FieldError]:
     """
     flags, sizes, pod = launch.command.flags, read_sizes(launch), countable(launch.engine)
     flag = flags.last(DATA)
-    if flag is None or sizes is None or sizes.data == 1 or not launch.command.is_vllm:
+    if flag is None or sizes is None or sizes.data == 1 or launch.command.engine != "vllm":
         return
     if flags.last(DATA_BACKEND) or (pod is not None and sizes.accelerators <= pod):
         return

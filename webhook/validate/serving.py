@@ -39,7 +39,7 @@ _ANSWERS: Final = ("vllm", "sglang")
 
 def probes(inputs: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template; of launches by hand, the port alone."""
-    intent, plan, serving = inputs.intent, inputs.plan, inputs.layout.serving
+    intent, plan, serving = inputs.intent, inputs.plan, inputs.layout.served.serving
     own = plan.launches or tuple(read_launches(intent, inputs.settings))
     if intent.routing.wanted and intent.component_type != ENCODER:
         yield from _unready(own if serving.everywhere else own[:1], own)
@@ -66,7 +66,7 @@ def _unready(servers: tuple[Launch, ...], launches: tuple[Launch, ...]) -> Itera
 
 def _unfit(launch: Launch, probe: Probe, inputs: Input) -> str:
     """Return why a probe fails, or ends the engine; empty if it does neither."""
-    plan, serving = inputs.plan, inputs.layout.serving
+    plan, serving = inputs.plan, inputs.layout.served.serving
     is_called = probe.handler == "httpGet" and probe.port in {*serving.ports[:1], "http"}
     if serving.ports and is_called and not (plan.rewritten and is_health(probe)):
         return f"calls the server of the first rank alone: use path /health and port {serving.supervisor}"

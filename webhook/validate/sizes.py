@@ -10,7 +10,6 @@ from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, MODEL, SHARED_D
 from intent.errors import FieldError
 from intent.launch import (
     NONE,
-    Choice,
     Launch,
     LaunchPlan,
     Sizes,
@@ -66,7 +65,7 @@ def fits_pod(launch: Launch, intent: Intent, *, by_hand: bool = False) -> Iterat
         )
         yield FieldError(*_first_size(launch), message, "FI308")
     elif engine in CHECKED or _given(launch):
-        yield from _idle(LaunchPlan(Choice(NONE), (launch,)), needed, there, 1)
+        yield from _idle(LaunchPlan(NONE, (launch,)), needed, there, 1)
 
 
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
@@ -180,7 +179,7 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
         return
     yield from _idle(plan, needed, there, size)
     pod = countable(plan.leader.engine)
-    if pod and needed.tensor > pod and plan.leader.command.is_vllm:
+    if pod and needed.tensor > pod and plan.leader.command.engine == "vllm":
         yield from _crossing(plan, needed, size)
 
 

@@ -38,7 +38,7 @@ def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
     kind = inputs.intent.component_type
     if launch.command.started == "sglang":
         yield from _of_sglang(launch, kind)
-    if not launch.command.is_vllm:
+    if launch.command.engine != "vllm":
         return
     if kind in _WITHOUT:
         yield from _absent(launch, kind)

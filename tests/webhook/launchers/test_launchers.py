@@ -250,7 +250,7 @@ def test_the_operators_default_is_used_unless_the_image_cannot_run_it(
     ],
 )
 def test_the_choice_has_a_reason(image: str, annotation: str, code: str, why: str) -> None:
-    choice = read_plan(group(engine("vllm serve M", image=image), launcher=annotation), SETTINGS).choice
+    choice = read_plan(group(engine("vllm serve M", image=image), launcher=annotation), SETTINGS)
 
     assert (choice.code, why in choice.why) == (code, True)
 
@@ -280,12 +280,12 @@ PUBLIC = "public.ecr.aws/deep-learning-containers/vllm"
 def test_images_of_aws_and_llm_d_are_known_by_tags(image: str, flags: str, launcher: str, form: str) -> None:
     intent = group(engine(command=f"vllm serve M {flags}", image=image))
 
-    choice = read_plan(intent, SETTINGS).choice
+    choice = read_plan(intent, SETTINGS)
 
     assert (choice.launcher, choice.code) == (launcher, "")
     assert form in str(written(intent))
     mine = group(engine(command="vllm serve M -tp 8 -pp 2", image=image.replace("/vllm:", "/my-vllm:")))
-    assert "llm-d" in image or read_plan(mine, SETTINGS).choice.code == "FI527"
+    assert "llm-d" in image or read_plan(mine, SETTINGS).code == "FI527"
 
 
 def test_the_finding_has_the_path_of_the_decisive_image() -> None:
