@@ -1,6 +1,6 @@
 """The API of one member, as its record has it: the pods and ports that serve, and its KV transfer.
 
-Admission reads them from the author's command (`webhook.serving`). The controller finds them in the record,
+Admission reads them from the author's command (`webhook.layout`). The controller finds them in the record,
 so it parses no command lines.
 """
 

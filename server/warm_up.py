@@ -10,8 +10,7 @@ from typing import Final
 import orjson
 
 from intent import Object
-from webhook.request import VERSION
-from webhook.review import AdmissionAnswer
+from webhook.review import VERSION, AdmissionAnswer
 
 Reviews = Mapping[str, Callable[[bytes], AdmissionAnswer]]
 """The functions that answer a body: by path, and by step of a request that names templates."""

@@ -36,8 +36,8 @@ from webhook.state import (
 )
 from webhook.templates.content import bypassed
 from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, VALIDATORS
-from webhook.validate.gang import too_long
 from webhook.validate.launch import known_launcher
+from webhook.validate.service import too_long
 from webhook.write import Write, has_record
 
 

@@ -21,7 +21,7 @@ from intent.served import HIGHEST, Serving
 from intent.settings import Settings
 from intent.sidecar import SidecarOptions
 from intent.transfer import read_transfer
-from webhook.launchers.container import with_flags
+from webhook.launchers.launcher import with_flags
 
 PORTS: Final = range(8200, 8300)
 """Ports for the engine's API: the first is that of llm-d's charts, the others are used where it is taken."""

@@ -16,7 +16,7 @@ from tests.bench.run import Run
 from tests.bench.varied import COUNT, in_turn, varied
 from webhook import review
 from webhook.expand import DEFAULTS, change
-from webhook.request import VERSION
+from webhook.review import VERSION
 from webhook.state import state
 
 BYTES: Final = 700_000

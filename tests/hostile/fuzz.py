@@ -24,8 +24,7 @@ from tests.hostile import worst
 from tests.hostile.objects import files, paths, replaced, without
 from tests.hostile.tiny import FAR_OVER, MOST, PLACES, THINGS, tiny
 from webhook import review as reviews
-from webhook.request import Malformed
-from webhook.review import WARNING_LENGTH, AdmissionAnswer
+from webhook.review import WARNING_LENGTH, AdmissionAnswer, Malformed
 
 BOUND: Final = 3
 """The factor by which a request may miss the target of `tests.hostile.worst`, since machines are busy."""

@@ -13,7 +13,7 @@ from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed, container, template
 from tests.builders.pickerconfig import QUEUE, config
 from webhook import inferenceservice, review
-from webhook.request import VERSION
+from webhook.review import VERSION
 
 ARGS = "spec.roles.0.template.spec.containers.0.args"
 FUSED = ["--model=org/M", "-tp=8", "--seed 1", "-pp=2"]

@@ -9,7 +9,7 @@ import pytest
 from tests.builders.lws import changed, lws, put
 from tests.builders.reviews import review as sent
 from webhook import review
-from webhook.request import Malformed, opened, read
+from webhook.review import Malformed, opened, read
 
 
 def body(live: Any, old: Any = None) -> bytes:

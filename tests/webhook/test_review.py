@@ -13,7 +13,7 @@ from intent.errors import FieldError
 from tests.builders.lws import changed, lws, put
 from tests.builders.reviews import review as sent
 from webhook import review
-from webhook.request import Malformed
+from webhook.review import Malformed
 
 
 def body(live: Any, old: Any = None, **more: Any) -> bytes:

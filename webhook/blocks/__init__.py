@@ -21,7 +21,7 @@ from webhook.blocks.block import Block, Wish
 from webhook.blocks.lora import LORA
 from webhook.blocks.model import MODEL
 from webhook.blocks.parallelism import PARALLELISM, accelerators, many
-from webhook.launchers.container import with_flags
+from webhook.launchers.launcher import with_flags
 
 BLOCKS: Final[tuple[Block, ...]] = (MODEL, PARALLELISM, LORA)
 """In the order of their arguments."""

@@ -13,7 +13,7 @@ from intent.command_line.flags import Flag, resolve
 from intent.errors import FieldError
 from intent.launch import SHOWN, Launch, argument_path, quoted, spelled, values_of
 from intent.lws import Intent
-from webhook.launchers.container import Args
+from webhook.launchers.launcher import Args
 
 
 class Wish(NamedTuple):

@@ -1,11 +1,154 @@
-"""The row of a launcher: its function, the engines and images that it works with, and what it needs."""
+"""The row of a launcher, the fields of the engine container that it writes, and how flags enter a command."""
 
+import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intent import Object
-from intent.launch import Launch, LaunchPlan
-from webhook.launchers.container import Container
+from intent.command_line.flags import end_of_flags
+from intent.command_line.shell import insert
+from intent.launch import Launch, LaunchPlan, in_shell, is_converted, serve_arguments
+from intent.lws import Engine
+
+Args = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """Command, args and ports of one container; None keeps the author's, empty removes it."""
+
+    command: Args | None = None
+    args: Args | None = None
+    ports: tuple[int, ...] = ()
+
+
+def with_words(engine: Engine, written: Container) -> Engine:
+    """Return an engine with the command and the args that were written for it."""
+    command = engine.command if written.command is None else written.command
+    return replace(engine, command=command, args=engine.args if written.args is None else written.args)
+
+
+def with_flags(launch: Launch, flags: Args, first: Args = ()) -> Engine:
+    """Return the engine of one node with `first` before its arguments, and `flags` after its last flag."""
+    engine, argv, at = launch.engine, launch.command.argv, launch.command.arguments
+    if in_shell(launch):
+        after = (*first, *flags)
+        return with_words(
+            engine, in_script(launch, (), after if takes_items(launch) else tuple(map(shlex.quote, after)))
+        )
+    end, start = end_of_flags(argv, at), len(engine.command) if launch.command.shell is None else at
+    words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])
+    start += (len(first) if at < start else 0) + (len(flags) if end < start else 0)
+    return replace(engine, command=words[:start], args=words[start:])
+
+
+def wrapped(launch: Launch, command: Args, args: Args, after: Args, ports: tuple[int, ...]) -> Container:
+    """Put a launcher ahead of the program that starts one node, and `after` after its last flag.
+
+    In the script of a shell `command` is quoted; `args` may have variables.
+    """
+    if in_shell(launch):
+        before = (*map(shlex.quote, command), *args)
+        return replace(in_script(launch, before, after), ports=ports)
+    return behind_prefix(launch, Container(command, (*args, *flagged(launch, after)), ports))
+
+
+def behind_prefix(launch: Launch, launcher: Container) -> Container:
+    """Put the author's prefix (`tini --`, `env A=b`) before the launcher's command.
+
+    So `tini` stays process 1, and the launcher gets the variable too.
+    """
+    prefix = launch.command.argv[: launch.command.program]
+    return replace(launcher, command=(*prefix, *(launcher.command or ())))
+
+
+def flagged(launch: Launch, after: Args) -> Args:
+    """Return the arguments that start one node with `after` after the last flag, before a `--`.
+
+    A prefix such as `tini --` is left out (`behind_prefix`).
+    """
+    args = serve_arguments(launch)
+    at = end_of_flags(args, _arguments(launch))
+    return (*args[launch.command.program : at], *after, *args[at:])
+
+
+def appended(launch: Launch, after: Args, *, without: frozenset[int] = frozenset()) -> Container:
+    """Return command and args with `after` added and the arguments at `without` removed.
+
+    The author's split into command and args is kept, unless the launch is converted to `vllm serve`.
+    """
+    if in_shell(launch):
+        return in_script(launch, (), after, without=without)
+    engine, args = launch.engine, serve_arguments(launch)
+    is_kept = args == (*engine.command, *engine.args) and engine.command
+    start = len(engine.command) if is_kept else _arguments(launch)
+    ends = end_of_flags(args, _arguments(launch))
+    kept = [(arg, at < start) for at, arg in enumerate(args[:ends]) if at not in without]
+    added = [(arg, ends < start) for arg in after]
+    rest = [(arg, ends + at < start) for at, arg in enumerate(args[ends:])]
+    placed = (*kept, *added, *rest)
+    command = tuple(arg for arg, is_command in placed if is_command)
+    return Container(command, tuple(arg for arg, is_command in placed if not is_command))
+
+
+def _arguments(launch: Launch) -> int:
+    """Return the index of the engine's first argument among those that start one node."""
+    command = launch.command
+    if command.kind == "subcommand":
+        return 2
+    return command.program + 2 if is_converted(launch) else command.arguments
+
+
+def in_script(
+    launch: Launch,
+    before: Args,
+    after: Args,
+    *,
+    without: frozenset[int] = frozenset(),
+    text_only: bool = False,
+) -> Container:
+    """Insert `before` ahead of the engine in a shell script, and `after` after its last flag.
+
+    If the script ends in `"$@"`, `after` goes after the list items instead, unless `text_only`. Arguments at
+    `without` are removed if they are list items; those in the text of the script stay (`scripted`).
+    """
+    shell = launch.command.shell
+    if shell is None or shell.script is None:
+        return Container()
+    engine, script = launch.engine, shell.script
+    gone = {shell.index + 2 + at - len(script.argv) for at in without if at >= len(script.argv)}
+    items = [arg for at, arg in enumerate((*engine.command, *engine.args)) if at not in gone]
+    is_item = takes_items(launch) and not text_only
+    text = "".join(f" {arg}" for arg in after)
+    items[shell.index] = insert(script, " ".join((*before, "")), "" if is_item else text)
+    if is_item:
+        at = end_of_flags(items, shell.index + 2)
+        items[at:at] = after
+    ends = len(engine.command) - sum(at < len(engine.command) for at in gone)
+    command, args = tuple(items[:ends]), tuple(items[ends:])
+    return Container(_changed(command, engine.command), _changed(args, engine.args))
+
+
+def takes_items(launch: Launch) -> bool:
+    """Return whether flags after the last one of a script are list items: it ends in `"$@"`."""
+    shell, engine = launch.command.shell, launch.engine
+    if shell is None or shell.script is None:
+        return False
+    is_open = shell.script.rest and not shell.script.ended
+    return is_open and shell.index + 1 < len(engine.command) + len(engine.args)
+
+
+def scripted(launch: Launch, at: int) -> bool:
+    """Return whether the argument at `at` is in the text of a script, not a list item."""
+    shell = launch.command.shell
+    return in_shell(launch) and shell is not None and shell.script is not None and at < len(shell.script.argv)
+
+
+def _changed(new: Args, old: Args) -> Args | None:
+    return new if new != old else None
+
+
+# --- the row ------------------------------------------------------------------------------------------
 
 POD_IP: Object = {"fieldRef": {"fieldPath": "status.podIP"}}
 HOST_IP: Object = {"name": "VLLM_HOST_IP", "valueFrom": POD_IP}

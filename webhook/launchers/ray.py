@@ -14,8 +14,7 @@ from typing import Final
 from intent import Object
 from intent.command_line.flags import BACKEND, DATA_BACKEND
 from intent.launch import Launch, LaunchPlan, gpus, in_shell, text_of
-from webhook.launchers.container import Container, behind_prefix, wrapped
-from webhook.launchers.launcher import HOST_IP
+from webhook.launchers.launcher import HOST_IP, Container, behind_prefix, wrapped
 
 PORT: Final = 6379
 """Ray's GCS, on the leader."""

@@ -7,7 +7,7 @@ Source: SGLang `docs/references/multi_node.md` and `sglang/srt/server_args.py` (
 from typing import Final
 
 from intent.launch import Launch, LaunchPlan
-from webhook.launchers.container import Container, appended
+from webhook.launchers.launcher import Container, appended
 
 PORT: Final = 20000
 """Rendezvous of the ranks, on the leader."""

@@ -32,8 +32,7 @@ from intent.launch import (
     text_of,
 )
 from intent.ranks import Ranks, balance, read_ranks
-from webhook.launchers.container import Args, Container, appended, behind_prefix, in_script, scripted
-from webhook.launchers.launcher import HOST_IP
+from webhook.launchers.launcher import HOST_IP, Args, Container, appended, behind_prefix, in_script, scripted
 
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
 INDEX: Final = "$(LWS_WORKER_INDEX)"

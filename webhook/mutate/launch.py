@@ -8,14 +8,15 @@ from typing import Final
 from intent import Object
 from intent.annotations import LAUNCHER, LORA, MODEL, PARALLELISM, STRATEGY
 from intent.container import SIDE_CHANNEL
-from intent.launch import Launch
+from intent.launch import SHARED_MEMORY, Launch, has_memory
 from intent.lws import Engine, Template
 from intent.names import WAIT_FOR_LEADER
+from intent.quantity import of_bytes
+from intent.read import SHM as VOLUME
 from intent.transfer import read_transfer
 from intent.tree import COPY, DIGEST, Overlay
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.container import Container
-from webhook.launchers.launcher import POD_IP
+from webhook.launchers.launcher import POD_IP, Container
 from webhook.layout import LAUNCH as LAUNCH_NAME
 from webhook.layout import SPLIT as SPLIT_NAME
 from webhook.layout import Input
@@ -32,6 +33,7 @@ from webhook.mutate.concern import (
     in_group,
     of_containers,
     of_templates,
+    union,
     unprivileged,
     values,
 )
@@ -238,6 +240,84 @@ DNS: Final = Concern(
             r"\.initContainers\[wait-for-leader\]",
             "the engine exits, and the group restarts, if the leader's name is not in DNS yet",
             (SIZE,),
+        ),
+    ),
+)
+
+
+# --- shared memory ------------------------------------------------------------------------------------
+
+
+@for_launches
+def shm(launch: Launch, _inputs: Input) -> Overlay:
+    """Mount memory at /dev/shm, unless something is mounted there or the pod shares the node's IPC.
+
+    A memory volume that has the name already is used as it is.
+    """
+    name = _volume(launch)
+    if not name:
+        return {}
+    volume = {"name": name, "emptyDir": {"medium": "Memory"}}
+    mount = {"name": name, "mountPath": SHARED_MEMORY}
+    return in_engine(launch.engine, {"volumeMounts": [mount]}, {"volumes": [volume]})
+
+
+def _volume(launch: Launch) -> str:
+    """Return the name of the volume that a launch gets at /dev/shm; empty if it has memory there."""
+    if has_memory(launch):
+        return ""
+    taken = frozenset(launch.template.taken)
+    names = (VOLUME, *(f"{VOLUME}-{at}" for at in range(1, len(taken) + 1)))
+    return next(name for name in names if name not in taken)
+
+
+SHM: Final = Concern(
+    "shm",
+    shm,
+    unit="shm",
+    writes=union(
+        of_containers({"volumeMounts": values("name", "mountPath")}),
+        of_templates({"spec": {"volumes": values("name", "emptyDir")}}),
+    ),
+    skip="shm",
+    opt_out="mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm`",
+    rules=(
+        Rule(
+            "FI641",
+            r"\.volumes\[dshm(?:-[0-9]+)?\]|\.volumeMounts\[/dev/shm\]",
+            "NCCL, vLLM and Ray's object store share memory there; by default a container has 64 MiB",
+            (SIZE,),
+        ),
+    ),
+)
+
+
+@for_launches
+def shm_limit(launch: Launch, inputs: Input) -> Overlay:
+    """Bound the volume at /dev/shm by the engine's memory limit, to which its pages count anyway.
+
+    Without a size the node decides, and some policies refuse the pods.
+    """
+    name, limit = _volume(launch), launch.engine.memory_limit
+    if not name or not limit or name in launch.template.memory or "shm" not in inputs.concerns:
+        return {}
+    bounded = {"name": name, "emptyDir": {"sizeLimit": of_bytes(limit)}}
+    return in_engine(launch.engine, {}, {"volumes": [bounded]})
+
+
+SHM_LIMIT: Final = Concern(
+    "shm_limit",
+    shm_limit,
+    unit="shm",
+    writes=of_templates({"spec": {"volumes": values("name", "emptyDir")}}),
+    skip="shm-limit",
+    opt_out="mount a volume at /dev/shm yourself, or set `fusioninfer.io/skip: shm-limit`",
+    rules=(
+        Rule(
+            "FI643",
+            r"\.volumes\[dshm(?:-[0-9]+)?\]\.emptyDir\.sizeLimit",
+            "the engine's memory limit: its pages count to that, and some policies require a size",
+            ("resources.limits.memory",),
         ),
     ),
 )

@@ -18,8 +18,7 @@ from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
 
 import orjson
 
-from webhook.request import Malformed
-from webhook.review import AdmissionAnswer
+from webhook.review import AdmissionAnswer, Malformed
 from webhook.server.traces import origin
 
 LENGTH: Final = struct.Struct(">I")

@@ -20,10 +20,9 @@ from intent.annotations import (
 from intent.errors import FieldError
 from intent.lws import LWT
 from webhook.layout import Input
-from webhook.validate.containers import containers, model
-from webhook.validate.gang import gang
 from webhook.validate.launch import launch
-from webhook.validate.serving import probes, routing, sidecar
+from webhook.validate.pods import containers, model
+from webhook.validate.service import gang, probes, routing, sidecar
 
 Validator = Callable[[Input], Iterable[FieldError]]
 

@@ -30,11 +30,10 @@ from webhook.launchers.launcher import Launcher
 from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
-from webhook.validate.arguments import arguments, installs, not_parsed
+from webhook.validate.arguments import arguments, installs, not_parsed, transfer
 from webhook.validate.pods import accelerators, joined, pods
 from webhook.validate.ranks import ranks
 from webhook.validate.sizes import CHECKED, fits_group, fits_pod, sizes
-from webhook.validate.transfer import transfer
 
 _SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
 _MIXED: Final = (

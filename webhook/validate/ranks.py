@@ -37,8 +37,7 @@ from intent.ranks import ASKED, Ranks, balance, is_headless, local_ranks, read_r
 from intent.served import HIGHEST, MOST_SERVED, bounded
 from intent.service.routes import MOST_PORTS
 from webhook.launchers.vllm_native import gets_older
-from webhook.layout import Input
-from webhook.serving import servers
+from webhook.layout import Input, servers
 
 _INDEPENDENT: Final = (0, 14)
 """The release from which the ranks of a dense model are engines of their own."""

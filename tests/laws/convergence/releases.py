@@ -20,7 +20,7 @@ from intent.tree import Overlay
 from tests.laws.convergence.server import Engine, Webhook
 from webhook import review
 from webhook.launchers import LAUNCHERS
-from webhook.launchers.container import Container
+from webhook.launchers.launcher import Container
 from webhook.layout import Input
 from webhook.mutate import CONCERNS
 from webhook.mutate.concern import in_engine, in_group

@@ -16,7 +16,7 @@ from webhook.check import check
 from webhook.mutate import input_of
 from webhook.mutate.launch import LAUNCH, SPLIT
 from webhook.mutate.probes import PROBES, STARTUP
-from webhook.validate.serving import probes as validate
+from webhook.validate.service import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
 READY: Final = Probe("readinessProbe", "httpGet", 8000)

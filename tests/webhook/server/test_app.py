@@ -23,8 +23,7 @@ from tests.webhook.running import (
     serving,
     until,
 )
-from webhook.request import Malformed
-from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
+from webhook.review import PEER, AdmissionAnswer, Malformed, ReviewOutcome
 from webhook.server.callers import Peer
 from webhook.server.offload import LostError, Offload
 from webhook.server.shares import FullError
