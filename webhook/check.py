@@ -19,9 +19,7 @@ from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, stays, wish, writt
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
-from webhook.overlay.group import group_of, pod_of, template_of
-from webhook.overlay.overlay import remainder
-from webhook.overlay.proven import has_some
+from webhook.overlay.overlay import group_of, has_some, pod_of, remainder, template_of
 from webhook.state import (
     Fresh,
     Inspected,

@@ -21,16 +21,35 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, listed, mapping
 from intent.template import Templates
-from intent.tree import COPY, Overlay, digest_of_file, is_default, is_unwritten, merge
+from intent.tree import (
+    COPY,
+    LIST_KEYS,
+    Overlay,
+    difference,
+    digest_of_file,
+    is_default,
+    is_keyed,
+    is_unwritten,
+    merge,
+)
 from webhook import mutate
 from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay.base import Base
-from webhook.overlay.group import LEADER, WORKER, group_of, pod_of, template_of, with_group
-from webhook.overlay.launch import ARGUMENTS
+from webhook.overlay.overlay import (
+    ARGUMENTS,
+    LEADER,
+    WORKER,
+    containers_of,
+    group_of,
+    is_on,
+    pod_of,
+    template_of,
+    templates_of,
+    with_group,
+)
 from webhook.overlay.patch import Operation, patch
-from webhook.overlay.proven import unproven
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
 from webhook.overlay.revert import with_kept, with_own_leader
@@ -243,11 +262,51 @@ def wish(
     is_pinned = isinstance(write_state, Pinned)
     again, pins, lost = write.again, None, dict[str, Overlay]()
     if again is not None and write.before is not None and (is_pinned or not write.is_refresh):
-        lost = unproven(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
+        lost = _lost_parts(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
         pins = _pins(write, write.before, settings, lost)
     if intent is None or (is_pinned and not lost):
         return recorded.without(lost.keys())
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
+
+
+def _lost_parts(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -> dict[str, Overlay]:
+    """Return the parts that neither the live nor the stored object has, by name: what the live one lacks.
+
+    `put_on` is what the expansion injects. A write may have removed an item by hand, which does not come back
+    from a record. A file of a client without server-side apply replaces whole lists, that of the containers
+    too. So what is gone together with all that was injected into containers is no removal.
+    """
+    if is_on(live, put_on):
+        return {}
+    parts_of = {field: (part, template_of(live, field)) for field, part in templates_of(put_on).items()}
+    edited = tuple(
+        f"/spec/leaderWorkerTemplate/{field}/" for field, pair in parts_of.items() if _is_expanded(*pair)
+    )
+
+    def stands(part: Overlay) -> bool:
+        lost = patch(live, merge(live, part))
+        removed = any(one["path"].startswith(edited) and _adds_item(one) for one in lost)
+        return not lost or (is_on(old, part) and not removed)
+
+    parts = {name: part.put_on for name, part in expansion.reduced(put_on).parts.items()}
+    return {name: difference(live, merge(live, part)) for name, part in parts.items() if not stands(part)}
+
+
+def _adds_item(operation: Operation) -> bool:
+    last = operation["path"].rpartition("/")[2]
+    return operation["op"] == "add" and (last == "-" or last.isdigit() or last in LIST_KEYS)
+
+
+def _is_expanded(injected: Overlay, live: Object) -> bool:
+    """Return whether some of what was injected into containers is still there; also if nothing was."""
+    ours, now = containers_of(injected), containers_of(live)
+    return not ours or any(
+        is_on(mapping(now.get(name)), {key: piece})
+        for name, item in ours.items()
+        for key, value in item.items()
+        if value and key != "name"
+        for piece in ([[one] for one in value] if is_keyed(key, value) else [value])
+    )
 
 
 def stays(write_state: Pinned | Fresh, settings: Settings, concerns: Iterable[Concern] = CONCERNS) -> bool:

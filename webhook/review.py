@@ -1,4 +1,8 @@
-"""Answer an AdmissionReview: bytes in, bytes out (`k8s.io/api` `admission/v1/types.go`). Pure.
+"""Read an AdmissionReview and answer it: bytes in, bytes out (`k8s.io/api` `admission/v1/types.go`). Pure.
+
+What is not used of a review is skipped. managedFields are half of a stored object, and an update sends two
+objects; they stay raw JSON (`webhook.overlay.written` reads them). The fields of a spec are decoded on
+demand, since most updates can be recognized as irrelevant by comparing bytes.
 
 /mutate never denies and never warns; an object that it cannot read is left unchanged. /validate gets the
 final object and reports all errors and warnings at once. Both add an audit annotation, which the API server

@@ -35,16 +35,23 @@ from intent.tree import Overlay, equivalent, merge, same
 from webhook.mutate import ORDER, REPLACEABLE, RESTORABLE, WRITABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.group import LEADER, templates_of
+from webhook.overlay.overlay import LEADER, common, is_on, templates_of
 from webhook.overlay.patch import patch
-from webhook.overlay.proven import common, is_on
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
-from webhook.overlay.revert import Reverted, revert, with_kept, with_own_leader, without_mounted
+from webhook.overlay.revert import (
+    Layers,
+    Reverted,
+    layers,
+    revert,
+    with_kept,
+    with_own_leader,
+    without_mounted,
+)
 from webhook.overlay.written import is_applied, is_applied_after_export, written
 from webhook.templates.content import bypassed, key_of
 from webhook.templates.fill import FilledObject
-from webhook.templates.refill import Layers, layers, refill, separate
+from webhook.templates.refill import refill, separate
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from webhook import review
 from webhook.check import check
 from webhook.expand import expand
 from webhook.mutate import CONCERNS, RESTORED
-from webhook.overlay.group import LEADER, group_of, with_group
+from webhook.overlay.overlay import LEADER, group_of, with_group
 from webhook.templates.content import needed
 
 EVIL: Final = {"name": "evil", "image": "evil", "securityContext": {"privileged": True}}

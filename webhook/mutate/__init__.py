@@ -20,8 +20,7 @@ from webhook.mutate.membership import GANG, LABELS
 from webhook.mutate.model import LORA, MODEL
 from webhook.mutate.probes import PROBES, STARTUP
 from webhook.mutate.sidecar import SIDECAR
-from webhook.overlay.overlay import WHOLE, Contradiction, combine
-from webhook.overlay.proven import is_on
+from webhook.overlay.overlay import WHOLE, Contradiction, combine, is_on
 from webhook.overlay.put import in_order_of
 from webhook.overlay.record import Expansion, Part
 

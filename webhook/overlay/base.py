@@ -23,7 +23,7 @@ from intent import Object, budget
 from intent.annotations import LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, PARALLELISM, PRIORITY
 from intent.command_line.merge import MODES
 from intent.tree import Overlay
-from webhook.overlay.shape import fits
+from webhook.overlay.overlay import fits
 
 LARGEST: Final = 64 * 1024
 """Bytes of the content of all templates of one object, as JSON."""

@@ -6,7 +6,7 @@
     file     what of the live template the writer's own file holds (`webhook.overlay.written`), if it is known
 
 By field: what is as it was stored is as its author wrote it; anything else is the author's from now on. So is
-a field that admission added, if the file holds it. Command and args are one value (`webhook.overlay.launch`),
+a field that admission added, if the file holds it. Command and args are one value (`webhook.overlay.merge3`),
 and so is each value of `WHOLE`.
 
 In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is
@@ -19,17 +19,39 @@ removed, and the author's own arguments get the edit:
     {'containers': [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]}
 """
 
-from collections.abc import Collection
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any, Final, Literal, NamedTuple
 
 from intent import Object
+from intent.merge import UNIONS
 from intent.shapes import containers_of as all_containers_of
-from intent.shapes import listed, mapping, text
-from intent.tree import by_identity, equivalent, index, is_keyed, keys_of, same
-from webhook.overlay.group import containers_of, pod_of, with_containers
-from webhook.overlay.launch import ARGUMENTS, Launches, arguments, is_launched, launch3, with_arguments
-from webhook.overlay.overlay import WHOLE
-from webhook.overlay.written import Unread
+from intent.shapes import listed, mapping, strings, text
+from intent.tree import (
+    PATCH,
+    Overlay,
+    are_items,
+    by_identity,
+    equivalent,
+    identity,
+    index,
+    is_keyed,
+    keys_of,
+    same,
+)
+from webhook.overlay.arguments import Arguments, transferred
+from webhook.overlay.overlay import ARGUMENTS, WHOLE, containers_of, pod_of, with_containers
+from webhook.overlay.written import Named, Unread
+
+LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
+"""Text that only a launcher, or an author with a launch of their own, writes into command and args."""
+_LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
+"""Programs that a launcher starts in place of the engine."""
+
+Origin = Literal["injected", "edited", "kept", "written"]
+"""Where the arguments of a launched container come from: they are as injected; their edit was made to the
+author's; their edit stays as it is; a file holds them."""
+Launches = dict[str, Origin]
+"""The origin of each launch by the name of its container."""
 
 
 class Sides(NamedTuple):
@@ -155,6 +177,77 @@ def _within(value: Any, base: Any) -> Any:
     return {key: _within(one, base[key]) for key, one in value.items() if base.get(key) is not None}
 
 
+# --- command and args ---------------------------------------------------------------------------------
+
+
+def launch3(
+    launched: Collection[str], base: Object, ours: Object, theirs: Object, file: Object
+) -> tuple[Arguments, Origin]:
+    """Return the author's command and args, and where those of the container come from.
+
+    `launched` are the fields that a launch replaced; the other one is the author's in any case.
+    """
+    same_fields = {key: theirs.get(key) for key in ARGUMENTS if key not in launched}
+    now, injected, author = (arguments({**one, **same_fields}) for one in (theirs, base, ours))
+    is_noted = all(key in file and not isinstance(file[key], Named) for key in launched)
+    if now == injected and not is_noted:
+        return author, "injected"
+    mine = _written(launched, base, ours, theirs, file)
+    if all(theirs.get(key) in (base.get(key), ours.get(key)) for key in launched):
+        return (mine if file else author), "written"
+    if file and not is_launched(mine):
+        return mine, "written"
+    edited = transferred(author, injected, now)
+    if edited is not None:
+        return edited, "edited"
+    is_edit = is_launched(mine) and not set(launched) <= file.keys()
+    return (author, "kept") if is_edit else (mine, "written")
+
+
+def _written(
+    launched: Collection[str], base: Object, ours: Object, theirs: Object, file: Object
+) -> Arguments:
+    """Return command and args without what is left of the launch, if a file gave the container one of both.
+
+    That is a field that is as injected and that the file does not hold. Where the file is not known, it is a
+    program that launchers start, or the arguments of a launch behind the author's own program.
+    """
+    mine = dict(theirs)
+    has_program = "command" in launched and bool(theirs.get("command")) and _program(theirs) == _program(ours)
+    for key in launched:
+        value = base.get(key)
+        if value is None or key in file or not same(theirs.get(key), value):
+            continue
+        is_launcher = key == "command" and not _LAUNCHER_PROGRAMS.isdisjoint(map(str, listed(value)))
+        if file or has_program or is_launcher:
+            mine[key] = ours.get(key)
+    return arguments(mine)
+
+
+def _program(container: Object) -> list[Any]:
+    return listed(container.get("command"))[:1]
+
+
+def is_launched(found: Arguments) -> bool:
+    """Return whether command or args, or a script in them, were written by a launcher."""
+    return any(mark in word for words in found if words for word in words for mark in LAUNCHER_WORDS)
+
+
+def arguments(container: Object) -> Arguments:
+    """Return command and args of a container."""
+    return Arguments(_strings(container.get("command")), _strings(container.get("args")))
+
+
+def with_arguments(container: Object, found: Arguments) -> Object:
+    """Return the container with command and args."""
+    given = {key: list(value) for key, value in zip(ARGUMENTS, found, strict=True) if value is not None}
+    return {key: value for key, value in container.items() if key in given or key not in ARGUMENTS} | given
+
+
+def _strings(value: Any) -> tuple[str, ...] | None:
+    return strings(value) if isinstance(value, list) else None
+
+
 # --- a template as a whole ------------------------------------------------------------------------------
 
 
@@ -219,3 +312,50 @@ def lost_volumes(template: Object, live: Object) -> list[Object]:
     containers = (one for _, one in all_containers_of(pod_of(template)) if lost)
     mounted = (volume_of(mount) for one in containers for mount in listed(one.get("volumeMounts")))
     return [lost[name] for name in dict.fromkeys(mounted) if name in lost]
+
+
+# --- edits of a copy -----------------------------------------------------------------------------------
+
+
+def carried(edits: Overlay, before: Object, now: Object, field: str = "") -> Overlay:
+    """Return the edits that have a place in `now`; they were made to `before`, which may have lost items.
+
+    An edit of an item goes with the item, one of a probe or a hook with it. Of fields of which one may be
+    set, the author's choice stands if it has changed.
+
+    >>> edits = {"containers": [{"name": "logger", "env": [{"name": "A", "value": "1"}]}]}
+    >>> carried(edits, {"containers": [{"name": "logger", "image": "a"}]}, {"containers": []})
+    {}
+    """
+    then, chosen = _members(field, before), _members(field, now)
+    others = (then | chosen | _members(field, edits)) if then != chosen and chosen else frozenset()
+    found: Overlay = {}
+    for key, value in edits.items():
+        have, there = before.get(key), now.get(key)
+        if key in others or (key in UNIONS and isinstance(have, dict) and there is None):
+            continue
+        if isinstance(value, dict):
+            below = carried(value, mapping(have), mapping(there), key)
+            found |= {key: below} if below or not value else {}
+        elif is_keyed(key, value) and are_items(key, value):
+            items = [*_carried_items(key, value, have, there)]
+            found |= {key: items} if items or not value else {}
+        else:
+            found[key] = value
+    return found
+
+
+def _carried_items(field: str, edits: list[Overlay], before: Any, now: Any) -> Iterator[Overlay]:
+    then, there = by_identity(field, before), by_identity(field, now)
+    for edit in edits:
+        key = identity(field, edit)
+        if PATCH in edit or (key not in then and key not in there):
+            yield edit
+        elif key in there:
+            yield keys_of(field, edit) | carried(edit, then.get(key, {}), there[key], field)
+
+
+def _members(field: str, value: Object) -> frozenset[str]:
+    """Return the fields of a value of which only one may be set."""
+    members = value.keys() - {"name"} if field == "volumes" else UNIONS.get(field, frozenset())
+    return frozenset(members & value.keys())

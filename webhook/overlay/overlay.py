@@ -1,14 +1,77 @@
-"""Overlays of several concerns: how they become one, and what of one another one has (`intent.tree`)."""
+"""Overlays: the pod templates in them, how several become one, what a record may have, what an object has."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from intent.tree import LIST_KEYS, Identity, Overlay, identity, index, keys_of, same
+from intent import Object
+from intent.shapes import listed, mapping
+from intent.tree import (
+    COPY,
+    LIST_KEYS,
+    Identity,
+    Overlay,
+    by_identity,
+    identity,
+    index,
+    is_keyed,
+    keys_of,
+    merge,
+    same,
+)
+from webhook.overlay.patch import patch
+
+# --- pod templates ------------------------------------------------------------------------------------
+
+LEADER: Final = "leaderTemplate"
+WORKER: Final = "workerTemplate"
+
+
+def group_of(lws: Object | None) -> Object:
+    """Return the LeaderWorkerTemplate of an object or an overlay."""
+    return mapping(mapping(mapping(lws).get("spec")).get("leaderWorkerTemplate"))
+
+
+def with_group(lws: Object, group: Object) -> Object:
+    """Return an object with another LeaderWorkerTemplate."""
+    return {**lws, "spec": {**mapping(lws.get("spec")), "leaderWorkerTemplate": group}}
+
+
+def template_of(lws: Object | None, field: str) -> Object:
+    """Return a pod template of an object or an overlay."""
+    return mapping(group_of(lws).get(field))
+
+
+def templates_of(lws: Object) -> Object:
+    """Return the pod templates of an object by field."""
+    group = group_of(lws)
+    return {name: group[name] for name in (WORKER, LEADER) if isinstance(group.get(name), dict)}
+
+
+def pod_of(template: Object) -> Object:
+    """Return the spec of a pod template."""
+    return mapping(template.get("spec"))
+
+
+def containers_of(template: Object) -> dict[str, Object]:
+    """Return the containers of a pod template by name."""
+    return by_identity("containers", pod_of(template).get("containers"))
+
+
+def with_containers(template: Object, change: Callable[[Object], Object]) -> Object:
+    """Return a pod template with each of its containers changed."""
+    spec = pod_of(template)
+    items = [change(one) if isinstance(one, dict) else one for one in listed(spec.get("containers"))]
+    return {**template, "spec": {**spec, "containers": items}} if items else template
+
+
+# --- several overlays ---------------------------------------------------------------------------------
 
 ENTERED: Final = frozenset({"containers"})
 """Lists whose existing items may get fields. In other lists an item is added, or the author's is kept."""
 WHOLE: Final = frozenset({"initContainers", "volumes", "volumeMounts", "startupProbe"})
 """Fields and lists whose values are applied and reverted as a unit. An edited value belongs to the author."""
+ARGUMENTS: Final = ("command", "args")
+"""The fields of a container that are one value: a launch."""
 
 
 class Contradiction(Exception):  # noqa: N818 - it is a bug in a mutator, not an error in the input
@@ -75,3 +138,104 @@ def _left_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[O
         if below:
             left.append(below if at is None else keys_of(field, item) | below)
     return left
+
+
+# --- overlays of a record -----------------------------------------------------------------------------
+
+_KEYS: Final = {field: frozenset((*keys, "name")) for field, keys in LIST_KEYS.items()}
+"""The fields of items that are keys: strings or numbers."""
+
+
+def fits(value: Any, paths: Object | None, field: str = "") -> bool:
+    """Return whether a value, which is that of a field, is an overlay with these paths alone.
+
+    A record comes with its object, so its overlays may be forged.
+
+    In `paths` None stands for any value, and an empty map for keys without a value. Any field may be None,
+    but not the key of an item. Lists in `LIST_KEYS` have items with keys, wherever they are.
+
+    >>> fits({"labels": {"app": "x"}, "role": None}, {"labels": {"app": None}, "role": None})
+    True
+    >>> fits({"containers": [{"name": "x", "image": "y"}]}, {"containers": {"name": None, "args": None}})
+    False
+    """
+    if value is None:
+        return True
+    if isinstance(value, list):
+        is_plain = paths is None and field not in LIST_KEYS
+        return all(fits(item, None) if is_plain else _is_item(field, item, paths) for item in value)
+    if not isinstance(value, dict) or (paths is not None and field in LIST_KEYS):
+        return paths is None
+    if paths is None:
+        return all(fits(item, None, key) for key, item in value.items())
+    if not paths:
+        return all(item is None for item in value.values())
+    return all(key in paths and fits(item, paths[key], key) for key, item in value.items())
+
+
+def _is_item(field: str, item: Any, paths: Object | None) -> bool:
+    """Return whether a value is an item of a list that merges by keys, with proper ones and these paths."""
+    if (
+        field not in LIST_KEYS
+        or not isinstance(item, dict)
+        or not (paths is None or item.keys() <= paths.keys())
+    ):
+        return False
+    keys = item.keys() & _KEYS[field]
+    rest = {key: value for key, value in item.items() if key not in keys}
+    return all(type(item[key]) in (str, int) for key in keys) and fits(rest, paths)
+
+
+# --- overlays on an object ----------------------------------------------------------------------------
+
+
+def is_on(lws: Object, overlay: Overlay) -> bool:
+    """Return whether an object has all fields of an overlay, with their values."""
+    return not patch(lws, merge(lws, overlay))
+
+
+def common(lws: Any, overlay: Any, field: str = "") -> Any:
+    """Return the part of an overlay that an object has, with the same values; None stands for no field.
+
+    >>> common({"hostIPC": True, "nodeName": "b"}, {"hostIPC": True, "nodeName": "a", "tolerations": None})
+    {'hostIPC': True, 'tolerations': None}
+    """
+    if isinstance(overlay, dict):
+        have, kept = mapping(lws), Overlay()
+        for key, value in overlay.items():
+            if value and (isinstance(value, dict) or is_keyed(key, value)):
+                below = common(have.get(key), value, key)
+                kept |= {key: below} if below else {}
+            elif key == COPY or same(have.get(key), value):
+                kept[key] = value
+        return kept if kept.keys() != {COPY} or have else {}
+    places = index(field, lws)
+    known = ((places.get(identity(field, item)), item) for item in overlay)
+    found = ((item, common(lws[at], item)) for at, item in known if at is not None)
+    return [have for item, have in found if have.keys() > keys_of(field, item).keys() or have == item]
+
+
+def has_some(live: Any, overlay: Any, field: str = "") -> bool:
+    """Return whether an object has a leaf of an overlay, or an item of its lists; None stands for no field.
+
+    What is a copy has what it is a copy of, and a launch is there as a whole.
+
+    >>> has_some({"spec": {"hostIPC": True}}, {"spec": {"hostIPC": True, "nodeName": "a"}})
+    True
+    """
+    if isinstance(overlay, dict) and COPY in overlay:
+        return live is not None
+    if isinstance(overlay, dict):
+        return any(has_some(mapping(live).get(key), value, key) for key, value in overlay.items())
+    if is_keyed(field, overlay):
+        places = index(field, live)
+        known = ((places.get(identity(field, item)), item) for item in overlay)
+        return any(at is not None and (field not in ENTERED or _item(live[at], item)) for at, item in known)
+    return same(live, overlay)
+
+
+def _item(live: Any, container: Overlay) -> bool:
+    launch = [key for key in ARGUMENTS if key in container]
+    if launch:
+        return all(same(live.get(key), container[key]) for key in launch)
+    return has_some(live, {key: value for key, value in container.items() if key != "name"})

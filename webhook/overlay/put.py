@@ -41,8 +41,7 @@ from intent.tree import (
     merged_items,
     same,
 )
-from webhook.overlay.group import LEADER, group_of, template_of, with_group
-from webhook.overlay.overlay import ENTERED
+from webhook.overlay.overlay import ENTERED, LEADER, group_of, template_of, with_group
 from webhook.overlay.patch import Operation, escaped
 
 _PATH: Final = f"/spec/leaderWorkerTemplate/{LEADER}"

@@ -48,9 +48,15 @@ from intent.served import Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed
 from intent.tree import Overlay
 from webhook.overlay.base import Base, read_base
-from webhook.overlay.group import containers_of, pod_of, templates_of
-from webhook.overlay.overlay import Contradiction, combine, remainder
-from webhook.overlay.shape import fits
+from webhook.overlay.overlay import (
+    Contradiction,
+    combine,
+    containers_of,
+    fits,
+    pod_of,
+    remainder,
+    templates_of,
+)
 
 VERSION: Final = 3
 READ: Final = (2, VERSION)

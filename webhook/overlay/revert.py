@@ -14,55 +14,56 @@
 - A template that was exported with what was injected is its author's as a whole.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
-from intent.merge import UNIONS
 from intent.shapes import annotations, labels, mapping
 from intent.tree import (
     COPY,
     NOTHING,
-    PATCH,
     Overlay,
-    are_items,
     by_identity,
     difference,
     digest_of_file,
     equivalent,
-    identity,
     is_keyed,
-    keys_of,
     merge,
     same,
 )
-from webhook.overlay.group import (
-    LEADER,
-    WORKER,
-    containers_of,
-    group_of,
-    pod_of,
-    template_of,
-    templates_of,
-    with_containers,
-    with_group,
-)
-from webhook.overlay.launch import ARGUMENTS, Launches, arguments, with_arguments
+from webhook.overlay.base import NO_BASE
 from webhook.overlay.merge3 import (
+    Launches,
     Renaming,
     Sides,
+    arguments,
+    carried,
     launched,
     lost_volumes,
     merge3,
     merge_template,
     renamed,
     volume_of,
+    with_arguments,
     with_name,
 )
-from webhook.overlay.overlay import remainder
+from webhook.overlay.overlay import (
+    ARGUMENTS,
+    LEADER,
+    WORKER,
+    containers_of,
+    group_of,
+    pod_of,
+    remainder,
+    template_of,
+    templates_of,
+    with_containers,
+    with_group,
+)
+from webhook.overlay.record import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +154,22 @@ def _replaced(field: str, was: Any, put_on: Any) -> Any:
         items, then = by_identity(field, put_on), by_identity(field, was)
         return [_replaced("", item, items[key]) for key, item in then.items() if key in items]
     return merge(NOTHING, was) if isinstance(was, dict) else was
+
+
+class Layers(NamedTuple):
+    """What the write before injected into an object: concerns, and below them templates."""
+
+    concerns: Layer = NO_LAYER
+    templates: Layer = NO_LAYER
+
+
+def layers(record: Record, stored: Object) -> Layers:
+    """Return what the write before injected into the stored object, whose record this is."""
+    base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was, record.leader)
+    if not base.put_on:
+        return Layers(concerns)
+    ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
+    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was))
 
 
 # --- the object ------------------------------------------------------------------------------------------
@@ -320,50 +337,6 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
         return with_arguments(container, arguments(other)) if other else container
 
     return with_containers(template, launched_alike) if sources else template
-
-
-def carried(edits: Overlay, before: Object, now: Object, field: str = "") -> Overlay:
-    """Return the edits that have a place in `now`; they were made to `before`, which may have lost items.
-
-    An edit of an item goes with the item, one of a probe or a hook with it. Of fields of which one may be
-    set, the author's choice stands if it has changed.
-
-    >>> edits = {"containers": [{"name": "logger", "env": [{"name": "A", "value": "1"}]}]}
-    >>> carried(edits, {"containers": [{"name": "logger", "image": "a"}]}, {"containers": []})
-    {}
-    """
-    then, chosen = _members(field, before), _members(field, now)
-    others = (then | chosen | _members(field, edits)) if then != chosen and chosen else frozenset()
-    found: Overlay = {}
-    for key, value in edits.items():
-        have, there = before.get(key), now.get(key)
-        if key in others or (key in UNIONS and isinstance(have, dict) and there is None):
-            continue
-        if isinstance(value, dict):
-            below = carried(value, mapping(have), mapping(there), key)
-            found |= {key: below} if below or not value else {}
-        elif is_keyed(key, value) and are_items(key, value):
-            items = [*_carried_items(key, value, have, there)]
-            found |= {key: items} if items or not value else {}
-        else:
-            found[key] = value
-    return found
-
-
-def _carried_items(field: str, edits: list[Overlay], before: Any, now: Any) -> Iterator[Overlay]:
-    then, there = by_identity(field, before), by_identity(field, now)
-    for edit in edits:
-        key = identity(field, edit)
-        if PATCH in edit or (key not in then and key not in there):
-            yield edit
-        elif key in there:
-            yield keys_of(field, edit) | carried(edit, then.get(key, {}), there[key], field)
-
-
-def _members(field: str, value: Object) -> frozenset[str]:
-    """Return the fields of a value of which only one may be set."""
-    members = value.keys() - {"name"} if field == "volumes" else UNIONS.get(field, frozenset())
-    return frozenset(members & value.keys())
 
 
 # --- what is done with it --------------------------------------------------------------------------------

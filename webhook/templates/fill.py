@@ -24,7 +24,7 @@ from intent.shapes import annotations, metadata
 from intent.tree import COPY, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.group import LEADER, WORKER, containers_of, group_of, with_group
+from webhook.overlay.overlay import LEADER, WORKER, containers_of, group_of, with_group
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments

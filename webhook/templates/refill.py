@@ -6,33 +6,15 @@ workers.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
 
 from intent import Object, budget
 from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.group import LEADER, WORKER, group_of, with_group
+from webhook.overlay.overlay import LEADER, WORKER, group_of
 from webhook.overlay.patch import patch
-from webhook.overlay.record import Record
-from webhook.overlay.revert import NO_LAYER, Layer, Reverted, layer, revert, without_mounted
+from webhook.overlay.revert import Layers, Reverted, revert, without_mounted
 from webhook.templates.content import content, key_of
 from webhook.templates.fill import FilledObject, fill
-
-
-class Layers(NamedTuple):
-    """What the write before injected into an object: concerns, and below them templates."""
-
-    concerns: Layer = NO_LAYER
-    templates: Layer = NO_LAYER
-
-
-def layers(record: Record, stored: Object) -> Layers:
-    """Return what the write before injected into the stored object, whose record this is."""
-    base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was, record.leader)
-    if not base.put_on:
-        return Layers(concerns)
-    ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
-    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was))
 
 
 def separate(found: Reverted, before: Layers, file: Object) -> Reverted:

@@ -10,7 +10,7 @@ from intent.annotations import NOT_EXPANDED, SERVICE, UNANSWERED
 from intent.errors import FieldError
 from intent.shapes import labels
 from intent.tree import merge
-from webhook.overlay.group import LEADER, WORKER, group_of, pod_of, template_of, with_group
+from webhook.overlay.overlay import LEADER, WORKER, group_of, pod_of, template_of, with_group
 
 
 def with_containers(live: Object) -> Object:

@@ -10,7 +10,7 @@ from intent.read import engine_index
 from intent.shapes import annotations, listed, metadata, text
 from intent.variables import ROLE_PORT
 from webhook.layout import port_of
-from webhook.overlay.group import group_of, pod_of
+from webhook.overlay.overlay import group_of, pod_of
 
 
 def values(author: Object, asked: Annotations) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from intent import Object
 from tests.laws.convergence.server import Engine, allow
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import drawn, run
-from webhook.overlay import launch, merge3, revert, written
+from webhook.overlay import merge3, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
 from webhook.templates import fill, refill
@@ -102,7 +102,7 @@ _separate: Final = refill.separate
 def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take what templates added out of a leader's template only where they were asked for it."""
 
-    def separated(found: revert.Reverted, before: refill.Layers, file: Object) -> revert.Reverted:
+    def separated(found: revert.Reverted, before: revert.Layers, file: Object) -> revert.Reverted:
         concerns = replace(before.concerns, put_on={})
         return _separate(found, before._replace(concerns=concerns), file)
 
@@ -131,7 +131,7 @@ class Broken:
 ENGINES: Final[dict[str, Broken]] = {
     "the leader keeps its old copy": Broken(_replaced(revert, "_edits", _leader), 11),
     "the leader's edits are lost": Broken(_replaced(revert, "_edits", _workers), 12),
-    "an edit of launched arguments is dropped": Broken(_replaced(launch, "transferred", _author), 76),
+    "an edit of launched arguments is dropped": Broken(_replaced(merge3, "transferred", _author), 76),
     "a volume is removed while mounted": Broken(_with_no_volumes, 61),
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),

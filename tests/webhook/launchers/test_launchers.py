@@ -14,7 +14,7 @@ from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.mutate import input_of
 from webhook.mutate.launch import launch
-from webhook.overlay.launch import LAUNCHER_WORDS
+from webhook.overlay.merge3 import LAUNCHER_WORDS
 from webhook.validate.launch import launch as validate
 
 OLD = "vllm/vllm-openai:v0.10.2"

@@ -11,8 +11,8 @@ from tests.webhook.inputs import intents
 from webhook import layout
 from webhook.mutate import CONCERNS, ORDER, REPLACEABLE, WRITABLE, expansion, input_of, wishes
 from webhook.mutate.concern import Concern, Paths, union
+from webhook.overlay.overlay import fits
 from webhook.overlay.record import Record, read, write
-from webhook.overlay.shape import fits
 
 each_concern = pytest.mark.parametrize("concern", CONCERNS, ids=lambda one: one.name)
 

@@ -25,7 +25,7 @@ from webhook.expand import change, expand
 from webhook.layout import LAUNCH, PROBES, SIDECAR, SPLIT, Input
 from webhook.mutate import CONCERNS, input_of, wishes
 from webhook.mutate.concern import Concern, union
-from webhook.overlay.launch import LAUNCHER_WORDS
+from webhook.overlay.merge3 import LAUNCHER_WORDS
 from webhook.overlay.overlay import combine
 from webhook.state import Fresh, State, state
 

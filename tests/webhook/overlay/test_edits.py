@@ -13,7 +13,7 @@ from tests.laws.convergence.clients import Write, sent
 from tests.laws.convergence.laws import incomplete
 from tests.laws.convergence.schema import copied
 from tests.laws.convergence.server import Engine, Server
-from webhook.overlay.revert import carried
+from webhook.overlay.merge3 import carried
 
 TOOLS: Final = ("client-side apply", "server-side apply", "helm")
 EXEC: Final[Object] = {"exec": {"command": ["x"]}}

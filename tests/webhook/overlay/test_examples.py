@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 
 from intent import tree
-from webhook.overlay import arguments, merge3, patch, put, record, revert, shape
+from webhook.overlay import arguments, merge3, overlay, patch, put, record
 
-MODULES: Final = (arguments, tree, merge3, patch, put, record, revert, shape)
+MODULES: Final = (arguments, tree, merge3, overlay, patch, put, record)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
