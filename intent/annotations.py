@@ -195,12 +195,11 @@ class Key:
 
     def violations(self, value: Any) -> Iterator[FieldError]:
         """Check a value as it stands in the object."""
-        at = path(self.key)
         if not isinstance(value, str):
-            yield FieldError(at, value, "must be a string", "FI108")
+            yield FieldError(path(self.key), value, "must be a string", "FI108")
         elif self.check is not None and (message := self.check.fault(value)):
             hint = suggested(nearest(value, self.check.values))
-            yield FieldError(at, value, message + hint, self.check.code)
+            yield FieldError(path(self.key), value, message + hint, self.check.code)
 
 
 def _annotation(  # noqa: PLR0913 - the columns of the table
@@ -554,14 +553,10 @@ def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
     if mine and "service" not in mine and mine.keys() != {"expansion"} and not is_misspelt:
         message = f"{SERVICE} is missing, without which {PREFIX}{next(iter(mine))} has no effect: add it"
         errors.append(FieldError("metadata.annotations", None, message, "FI103"))
-    return _parsed(good), errors
-
-
-def _parsed(good: dict[str, str]) -> Annotations:
     values = {_FIELDS[key][0]: _FIELDS[key][1].parse(value) for key, value in good.items()}
     routing = {name: values.pop(name) for name in ROUTING_KEYS if name in values}
     values.setdefault("role_name", DEFAULT_ROLE[values.get("component_type", "worker")])
-    return Annotations(**values, routing=Routing(**routing) if routing else NO_ROUTING)
+    return Annotations(**values, routing=Routing(**routing) if routing else NO_ROUTING), errors
 
 
 def _unknown(key: str, meant: str) -> FieldError:

@@ -252,16 +252,19 @@ def in_shell(launch: Launch) -> bool:
     return shell is not None and shell.kept
 
 
-def serve_arguments(launch: Launch) -> tuple[str, ...]:
-    """Return the arguments that start one node with `vllm serve`, or the author's own where they do."""
+def serve_arguments(launch: Launch) -> tuple[tuple[str, ...], int]:
+    """Return the words that start one node with `vllm serve`, or the author's own where they do.
+
+    The second value is the index of the engine's first argument among them.
+    """
     command = launch.command
     if command.kind == "subcommand":
-        return ("vllm", *command.argv)
+        return ("vllm", *command.argv), 2
     if not is_converted(launch):
-        return command.argv
+        return command.argv, command.arguments
     prefix, (model, dropped) = command.argv[: command.program], _moved_model(launch)
     kept = (item for at, item in enumerate(command.argv) if at >= command.arguments and at not in dropped)
-    return (*prefix, "vllm", "serve", *model, *kept)
+    return (*prefix, "vllm", "serve", *model, *kept), command.program + 2
 
 
 def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:

@@ -49,6 +49,7 @@ class Reading:
 
 
 NOTHING: Final = Reading(None)
+_FIELDS: Final[tuple[TemplateField, ...]] = ("leaderTemplate", "workerTemplate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,11 @@ def read(lws: Object) -> Reading:
     group = checked(spec.get("leaderWorkerTemplate"), LWT, errors)
     size = _size(group.get("size"), errors)
     claims = tuple([text(metadata(one).get("name")) for one in listed(group.get("volumeClaimTemplates"))])
-    templates = tuple(_templates(group, _Context(asked, size, errors, claims)))
+    context = _Context(asked, size, errors, claims)
+    templates = tuple([_template(one, group[one], context) for one in _FIELDS if group.get(one) is not None])
+    if group.get(_FIELDS[-1]) is None:
+        message = f"is required{suggested_rename(_FIELDS[-1], group.keys() - {_FIELDS[-1]})}"
+        errors.append(FieldError(f"{LWT}.{_FIELDS[-1]}", None, message, "FI108"))
     return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
 
 
@@ -127,16 +132,6 @@ def _size(value: Any, errors: list[FieldError]) -> int:
     if value is not None:
         errors.append(FieldError(f"{LWT}.size", value, "must be a whole number of at least 1", "FI108"))
     return 1
-
-
-def _templates(group: Object, context: _Context) -> Iterator[Template]:
-    fields: tuple[TemplateField, ...] = ("leaderTemplate", "workerTemplate")
-    for field in fields:
-        if group.get(field) is not None:
-            yield _template(field, group[field], context)
-        elif field == "workerTemplate":
-            message = f"is required{suggested_rename(field, group.keys() - {field})}"
-            context.errors.append(FieldError(f"{LWT}.{field}", None, message, "FI108"))
 
 
 def _template(field: TemplateField, value: Any, context: _Context) -> Template:

@@ -257,9 +257,10 @@ def wish(
     The recorded part of a concern stays only if the object has it, or the mutators add what it lacks. So a
     record that was forged adds nothing, and what was removed by hand comes back as it was, or not at all.
     """
-    write = write_state.write
-    intent, recorded = write.reading.intent, write.stored.expansion
-    is_pinned = isinstance(write_state, Pinned)
+    write, intent = write_state.write, write_state.write.reading.intent
+    if write.before is None and intent is not None:
+        return mutate.expansion(intent, settings, concerns)
+    recorded, is_pinned = write.stored.expansion, isinstance(write_state, Pinned)
     again, pins, lost = write.again, None, dict[str, Overlay]()
     if again is not None and write.before is not None and (is_pinned or not write.is_refresh):
         lost = _lost_parts(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})

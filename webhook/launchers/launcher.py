@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from intent import Object
 from intent.command_line.flags import end_of_flags
 from intent.command_line.shell import insert
-from intent.launch import Launch, LaunchPlan, in_shell, is_converted, serve_arguments
+from intent.launch import Launch, LaunchPlan, in_shell, serve_arguments
 from intent.lws import Engine
 
 Args = tuple[str, ...]
@@ -45,12 +45,15 @@ def with_flags(launch: Launch, flags: Args, first: Args = ()) -> Engine:
 def wrapped(launch: Launch, command: Args, args: Args, after: Args, ports: tuple[int, ...]) -> Container:
     """Put a launcher ahead of the program that starts one node, and `after` after its last flag.
 
-    In the script of a shell `command` is quoted; `args` may have variables.
+    That is before a `--`. In the script of a shell `command` is quoted; `args` may have variables.
     """
     if in_shell(launch):
         before = (*map(shlex.quote, command), *args)
         return replace(in_script(launch, before, after), ports=ports)
-    return behind_prefix(launch, Container(command, (*args, *flagged(launch, after)), ports))
+    words, start = serve_arguments(launch)
+    at = end_of_flags(words, start)
+    engine = (*words[launch.command.program : at], *after, *words[at:])
+    return behind_prefix(launch, Container(command, (*args, *engine), ports))
 
 
 def behind_prefix(launch: Launch, launcher: Container) -> Container:
@@ -62,16 +65,6 @@ def behind_prefix(launch: Launch, launcher: Container) -> Container:
     return replace(launcher, command=(*prefix, *(launcher.command or ())))
 
 
-def flagged(launch: Launch, after: Args) -> Args:
-    """Return the arguments that start one node with `after` after the last flag, before a `--`.
-
-    A prefix such as `tini --` is left out (`behind_prefix`).
-    """
-    args = serve_arguments(launch)
-    at = end_of_flags(args, _arguments(launch))
-    return (*args[launch.command.program : at], *after, *args[at:])
-
-
 def appended(launch: Launch, after: Args, *, without: frozenset[int] = frozenset()) -> Container:
     """Return command and args with `after` added and the arguments at `without` removed.
 
@@ -79,24 +72,16 @@ def appended(launch: Launch, after: Args, *, without: frozenset[int] = frozenset
     """
     if in_shell(launch):
         return in_script(launch, (), after, without=without)
-    engine, args = launch.engine, serve_arguments(launch)
+    engine, (args, first) = launch.engine, serve_arguments(launch)
     is_kept = args == (*engine.command, *engine.args) and engine.command
-    start = len(engine.command) if is_kept else _arguments(launch)
-    ends = end_of_flags(args, _arguments(launch))
+    start = len(engine.command) if is_kept else first
+    ends = end_of_flags(args, first)
     kept = [(arg, at < start) for at, arg in enumerate(args[:ends]) if at not in without]
     added = [(arg, ends < start) for arg in after]
     rest = [(arg, ends + at < start) for at, arg in enumerate(args[ends:])]
     placed = (*kept, *added, *rest)
     command = tuple(arg for arg, is_command in placed if is_command)
     return Container(command, tuple(arg for arg, is_command in placed if not is_command))
-
-
-def _arguments(launch: Launch) -> int:
-    """Return the index of the engine's first argument among those that start one node."""
-    command = launch.command
-    if command.kind == "subcommand":
-        return 2
-    return command.program + 2 if is_converted(launch) else command.arguments
 
 
 def in_script(

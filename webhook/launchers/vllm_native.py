@@ -87,14 +87,16 @@ def native_env(launch: Launch) -> tuple[Object, ...]:
 def _through_shell(launch: Launch, start: str, flags: Args, dropped: frozenset[int]) -> Container:
     """Compute the first rank in a shell, since the kubelet cannot; the other arguments stay list items."""
     start_at = launch.command.program
-    args = [item for at, item in enumerate(serve_arguments(launch)) if at >= start_at and at not in dropped]
+    args = [
+        item for at, item in enumerate(serve_arguments(launch)[0]) if at >= start_at and at not in dropped
+    ]
     shell = ("/bin/sh", "-c", f'exec "$@" {start}', "sh")
     return behind_prefix(launch, Container(shell, (*args, *flags)))
 
 
 def _of_servers(launch: Launch) -> frozenset[int]:
     """Return the indices of `--api-server-count` and its value: vLLM refuses it with `--headless`."""
-    args, command = serve_arguments(launch), launch.command
+    (args, _), command = serve_arguments(launch), launch.command
     servers = [flag for flag in command.flags.given if flag.name == SERVERS]
     places = [(args.index(command.argv[flag.at]), flag.width) for flag in servers]
     return frozenset(at + nth for at, width in places for nth in range(width))

@@ -41,40 +41,29 @@ from webhook.mutate.concern import (
 # --- the container ------------------------------------------------------------------------------------
 
 
-def launch(inputs: Input) -> Overlay:
-    """Write command and args for the launcher, or only what blocks and a moved port change in them."""
-    return _launched(inputs) if inputs.plan.rewritten else _changed(inputs)
-
-
-@for_launches
-def _launched(launch: Launch, inputs: Input) -> Overlay:
-    container = LAUNCHERS[inputs.plan.launcher].write(launch, inputs.plan)
-    return _written(launch.template, launch.engine, container, opens="port" not in inputs.intent.skip)
-
-
 @for_engines
-def _changed(template: Template, engine: Engine, _inputs: Input) -> Overlay:
-    return _written(template, engine, Container(), opens=False)
-
-
-def _written(template: Template, engine: Engine, container: Container, *, opens: bool) -> Overlay:
-    """Return the overlay of the container; `opens` adds the launcher's ports.
+def launch(template: Template, engine: Engine, inputs: Input) -> Overlay:
+    """Write command and args for the launcher, or only what blocks and a moved port change in them.
 
     Where a block or a sidecar changed the engine's command and args, those that no launcher writes are
     written too. The limit of accelerators is their request too: they cannot be overcommitted.
     """
-    is_changed, written = bool(template.moved or template.filled), dict[str, object]()
+    plan, container, fields = inputs.plan, Container(), dict[str, object]()
+    for one in inputs.layout.launches if plan.rewritten else ():
+        if one.template.field == template.field:
+            container = LAUNCHERS[plan.launcher].write(one, plan)
+    is_changed = bool(template.moved or template.filled)
     for field, items, own in (
         ("command", container.command, engine.command),
         ("args", container.args, engine.args),
     ):
         if items is not None or is_changed:
-            written[field] = list(own if items is None else items) or None
-    if container.ports and opens:
-        written["ports"] = [{"containerPort": port} for port in container.ports]
+            fields[field] = list(own if items is None else items) or None
+    if container.ports and "port" not in inputs.intent.skip:
+        fields["ports"] = [{"containerPort": port} for port in container.ports]
     if asked := template.requested.count:
-        written["resources"] = {"limits": {template.requested.resource: str(asked)}}
-    return in_engine(engine, written)
+        fields["resources"] = {"limits": {template.requested.resource: str(asked)}}
+    return in_engine(engine, fields)
 
 
 LAUNCH: Final = Concern(
@@ -154,14 +143,11 @@ def env(inputs: Input) -> Overlay:
     needs = LAUNCHERS[plan.launcher].env if plan.rewritten else None
     templates: dict[str, Overlay] = {}
     for one in launches:
-        needed = [*(needs(one) if needs else ()), *((_ADDRESS,) if _has_nixl(one) else ())]
+        transfer = read_transfer(one) if one.command.engine == "vllm" else None
+        is_nixl = transfer and any(name.startswith("Nixl") for name in transfer.connectors)
+        needed = [*(needs(one) if needs else ()), *((_ADDRESS,) if is_nixl else ())]
         templates[one.template.field] = in_engine(one.engine, {"env": needed} if needed else {})
     return in_group(templates)
-
-
-def _has_nixl(launch: Launch) -> bool:
-    transfer = read_transfer(launch) if launch.command.engine == "vllm" else None
-    return any(name.startswith("Nixl") for name in transfer.connectors) if transfer else False
 
 
 ENV: Final = Concern(

@@ -29,7 +29,7 @@ def probes(launch: Launch, inputs: Input) -> Overlay:
     called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, inputs))
     written: Overlay = {one.field: {one.handler: {"port": port}} for one in called}
     written |= {one.field: None for one in misplaced(launch, inputs)}
-    return in_engine(engine, of_probes(written))
+    return in_engine(engine, of_probes(written)) if written else {}
 
 
 PROBES: Final = Concern(

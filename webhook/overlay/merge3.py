@@ -66,11 +66,6 @@ class Sides(NamedTuple):
         """Return the values of one field of maps."""
         return Sides(*[one.get(key) if isinstance(one, dict) else None for one in self])
 
-    @property
-    def is_added(self) -> bool:
-        """Return whether admission added the whole value, and the file does not hold it."""
-        return self.ours is None and self.file is None
-
 
 def merge3(field: str, sides: Sides, launches: Launches) -> Any:
     """Return what the author wants in a field, None for nothing; note the origin of each launch."""
@@ -90,7 +85,8 @@ def merge3(field: str, sides: Sides, launches: Launches) -> Any:
 
 def _map(field: str, sides: Sides, launches: Launches) -> Any:
     base, ours, theirs, file = sides
-    if field in WHOLE and sides.is_added:
+    is_added = ours is None and file is None  # by admission, as a whole
+    if field in WHOLE and is_added:
         return None if equivalent(theirs, base) else theirs
     is_unread = isinstance(file, Unread) and ours is not None
     if is_unread and all(same(theirs.get(key), base[key]) for key in base.keys() - ours.keys()):
@@ -103,7 +99,7 @@ def _map(field: str, sides: Sides, launches: Launches) -> Any:
         elif key in left:
             del left[key]
     left |= {key: value for key, value in mapping(ours).items() if key not in base and key not in theirs}
-    return None if sides.is_added and is_bare(left) else left
+    return None if is_added and is_bare(left) else left
 
 
 def is_bare(left: Object, keys: Collection[str] = ()) -> bool:
@@ -129,18 +125,19 @@ def _items(field: str, sides: Sides, launches: Launches) -> Any:
 
 
 def _item(field: str, sides: Sides, launches: Launches) -> Any:
-    base, theirs = sides.base, sides.theirs
-    if sides.file is None and same(theirs, base):
-        return sides.ours
-    if sides.is_added and field in WHOLE:
+    base, ours, theirs, file = sides
+    if file is None and same(theirs, base):
+        return ours
+    is_added = ours is None and file is None
+    if is_added and field in WHOLE:
         return None if equivalent(theirs, base) else theirs
-    if sides.ours is not None and same(base, sides.ours):
+    if ours is not None and same(base, ours):
         return theirs
     keys = keys_of(field, theirs)
     rest = Sides(*(one if one is None else _without(one, keys) for one in sides))
     left = _container(rest, theirs["name"], launches) if field == "containers" else _map("", rest, launches)
     left = left or {}
-    if sides.is_added and (is_bare(left) or _lost_image(field, left, base)):
+    if is_added and (is_bare(left) or _lost_image(field, left, base)):
         launches.pop(theirs.get("name"), None)
         return None
     whole = keys | left
@@ -235,17 +232,14 @@ def is_launched(found: Arguments) -> bool:
 
 def arguments(container: Object) -> Arguments:
     """Return command and args of a container."""
-    return Arguments(_strings(container.get("command")), _strings(container.get("args")))
+    values = (container.get(key) for key in ARGUMENTS)
+    return Arguments(*[strings(value) if isinstance(value, list) else None for value in values])
 
 
 def with_arguments(container: Object, found: Arguments) -> Object:
     """Return the container with command and args."""
     given = {key: list(value) for key, value in zip(ARGUMENTS, found, strict=True) if value is not None}
     return {key: value for key, value in container.items() if key in given or key not in ARGUMENTS} | given
-
-
-def _strings(value: Any) -> tuple[str, ...] | None:
-    return strings(value) if isinstance(value, list) else None
 
 
 # --- a template as a whole ------------------------------------------------------------------------------
