@@ -45,11 +45,10 @@ from intent.launch import (
     text_of,
 )
 from intent.lws import Engine, Intent, Moved, Probe, Template
-from intent.ranks import balance, is_headless, local_ranks, read_ranks
+from intent.ranks import balance, bootstrap_of, is_headless, local_ranks, read_ranks, read_transfer
 from intent.served import HIGHEST, LEADERS, MOST_SERVED, KVTransfer, Served, Serving, bounded
 from intent.settings import Settings
 from intent.shapes import number
-from intent.transfer import bootstrap_of, read_transfer
 from webhook.blocks import Filled, filled
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan

@@ -17,10 +17,10 @@ from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.launch import Launch, has_tls, in_shell, known_port, text_of
 from intent.lws import Engine, Intent, Moved, Template
+from intent.ranks import read_transfer
 from intent.served import HIGHEST, Serving
 from intent.settings import Settings
 from intent.sidecar import SidecarOptions
-from intent.transfer import read_transfer
 from webhook.launchers.launcher import with_flags
 
 PORTS: Final = range(8200, 8300)

@@ -7,7 +7,7 @@ import pytest
 from catalog.engines import ENGINES
 from intent.launch import read_launch
 from intent.lws import Engine, Template
-from intent.transfer import Transfer, read_transfer
+from intent.ranks import Transfer, read_transfer
 
 JSON = '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'
 MULTI = (

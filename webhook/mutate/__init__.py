@@ -15,10 +15,9 @@ from intent.tree import NOTHING, Overlay
 from webhook.launchers.plan import stays
 from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
 from webhook.mutate.concern import Concern, Paths, Rule, union
-from webhook.mutate.launch import DNS, ENV, LAUNCH, SHM, SHM_LIMIT, SPLIT
+from webhook.mutate.launch import DNS, ENV, LAUNCH, PROBES, SHM, SHM_LIMIT, SPLIT, STARTUP
 from webhook.mutate.membership import GANG, LABELS
 from webhook.mutate.model import LORA, MODEL
-from webhook.mutate.probes import PROBES, STARTUP
 from webhook.mutate.sidecar import SIDECAR
 from webhook.overlay.overlay import WHOLE, Contradiction, combine, is_on
 from webhook.overlay.put import in_order_of

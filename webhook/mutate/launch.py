@@ -1,28 +1,26 @@
-"""The launch of the engine over all pods of a group: command, args, ports, and what they need in each pod.
-
-No other mutator writes command and args.
-"""
+"""The launch of the engine over all pods of a group: its container, and what that needs in each pod."""
 
 from typing import Final
 
 from intent import Object
 from intent.annotations import LAUNCHER, LORA, MODEL, PARALLELISM, STRATEGY
-from intent.container import SIDE_CHANNEL
-from intent.launch import SHARED_MEMORY, Launch, has_memory
+from intent.container import HOOKS, SIDE_CHANNEL
+from intent.launch import SHARED_MEMORY, Launch, has_memory, has_tls
 from intent.lws import Engine, Template
 from intent.names import WAIT_FOR_LEADER
 from intent.quantity import of_bytes
+from intent.ranks import read_transfer
 from intent.read import SHM as VOLUME
-from intent.transfer import read_transfer
 from intent.tree import COPY, DIGEST, Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP, Container
 from webhook.layout import LAUNCH as LAUNCH_NAME
+from webhook.layout import PROBES as PROBES_NAME
 from webhook.layout import SPLIT as SPLIT_NAME
-from webhook.layout import Input
+from webhook.layout import STARTUP as STARTUP_NAME
+from webhook.layout import Input, misplaced, of_supervisor, startup_port
 from webhook.mutate.concern import (
     COMMANDS,
-    PROBES,
     SIZE,
     Concern,
     Rule,
@@ -32,11 +30,13 @@ from webhook.mutate.concern import (
     in_engine,
     in_group,
     of_containers,
+    of_probes,
     of_templates,
     union,
     unprivileged,
     values,
 )
+from webhook.mutate.concern import PROBES as PROBE_FIELDS
 
 # --- the container ------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ SPLIT: Final = Concern(
             "FI623",
             r"\.leaderTemplate",
             "leader and workers shared a template, and must differ",
-            (*PROBES, "lifecycle", LAUNCHER, SIZE),
+            (*PROBE_FIELDS, "lifecycle", LAUNCHER, SIZE),
         ),
     ),
 )
@@ -304,6 +304,71 @@ SHM_LIMIT: Final = Concern(
             r"\.volumes\[dshm(?:-[0-9]+)?\]\.emptyDir\.sizeLimit",
             "the engine's memory limit: its pages count to that, and some policies require a size",
             ("resources.limits.memory",),
+        ),
+    ),
+)
+
+
+# --- probes: workers serve no API, and loading a model takes longer than probes allow -----------------
+
+
+@for_launches
+def probes(launch: Launch, inputs: Input) -> Overlay:
+    """Remove the leader's probes and hooks from the workers; call the supervisor of several servers."""
+    engine, port = launch.engine, inputs.layout.served.serving.supervisor
+    called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, inputs))
+    written: Overlay = {one.field: {one.handler: {"port": port}} for one in called}
+    written |= {one.field: None for one in misplaced(launch, inputs)}
+    return in_engine(engine, of_probes(written)) if written else {}
+
+
+PROBES: Final = Concern(
+    PROBES_NAME,
+    probes,
+    unit="launch",
+    writes=of_containers(values(*PROBE_FIELDS, "lifecycle")),
+    replaces=frozenset({*PROBE_FIELDS, *HOOKS, "port"}),
+    skip="probes",
+    opt_out="write both templates, or set `fusioninfer.io/skip: probes`",
+    rules=(
+        Rule(
+            "FI651",
+            r"\.workerTemplate\..*(?:\.livenessProbe|\.readinessProbe|\.startupProbe|\.postStart|\.preStop)",
+            "workers serve no API, so it would fail there and restart the group",
+            (SIZE,),
+        ),
+    ),
+)
+
+
+LOADING: Final[Object] = {"periodSeconds": 10, "failureThreshold": 360}
+"""One hour. No other probe runs until the startup probe succeeds."""
+
+
+@for_launches
+def startup(launch: Launch, inputs: Input) -> Overlay:
+    """Add a startup probe to the leader, if it has other probes, which would fail while it loads a model."""
+    port = startup_port(launch, inputs)
+    if port is None:
+        return {}
+    scheme = {"scheme": "HTTPS"} if has_tls(launch) else {}
+    probe = {"httpGet": {"path": "/health", "port": port, **scheme}, **LOADING}
+    return in_engine(launch.engine, {"startupProbe": probe})
+
+
+STARTUP: Final = Concern(
+    STARTUP_NAME,
+    startup,
+    unit="launch",
+    writes=of_containers(values("startupProbe")),
+    skip="startup-probe",
+    opt_out="write a startupProbe, or set `fusioninfer.io/skip: startup-probe`",
+    rules=(
+        Rule(
+            "FI652",
+            r"\.startupProbe",
+            "gives the engine an hour to load its model before other probes run",
+            PROBE_FIELDS,
         ),
     ),
 )

@@ -13,8 +13,8 @@ from intent.annotations import SIDECAR as SIDECAR_OPTIONS
 from intent.container import CALLS, ROUTING_PROXY
 from intent.launch import Launch, read_launch
 from intent.lws import Engine, Moved, Template
+from intent.ranks import bootstrap_of
 from intent.sidecar import SidecarOptions
-from intent.transfer import bootstrap_of
 from intent.tree import Overlay
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME

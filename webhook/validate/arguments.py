@@ -26,8 +26,7 @@ from intent.launch import (
     spelled,
     text_of,
 )
-from intent.ranks import balance
-from intent.transfer import DOTTED, ROLES, Transfer, read_transfer
+from intent.ranks import DOTTED, ROLES, Transfer, balance, read_transfer
 from webhook.layout import Input
 
 _LONGEST: Final = 4096

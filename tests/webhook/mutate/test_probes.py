@@ -14,8 +14,7 @@ from tests.webhook.launches import SETTINGS, engine, group
 from tests.webhook.overlays import overlay
 from webhook.check import check
 from webhook.mutate import input_of
-from webhook.mutate.launch import LAUNCH, SPLIT
-from webhook.mutate.probes import PROBES, STARTUP
+from webhook.mutate.launch import LAUNCH, PROBES, SPLIT, STARTUP
 from webhook.validate.service import probes as validate
 
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
