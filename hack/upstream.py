@@ -10,7 +10,7 @@ Left out, besides descriptions:
 - `anyOf` of integer and string, which `x-kubernetes-int-or-string` says already.
 - That a path of an Ingress requires a backend: one without leads to the service's own Service.
 
-Narrowed: the pattern of quantities (`intent.quantity`).
+Narrowed: the pattern of quantities (`intent.shapes`).
 
 A schema that is part of another one stands in the file once.
 """
@@ -34,7 +34,7 @@ from catalog.schemas import (
     REF,
     ROLLOUT,
 )
-from intent import Object, quantity
+from intent import Object, shapes
 
 RULES: Final = "x-kubernetes-validations"
 LIST_TYPE: Final = "x-kubernetes-list-type"
@@ -196,7 +196,7 @@ def structural(node: Object) -> Object:
     """Return a schema without what is left out."""
     kept = {key: one for key, one in node.items() if key not in LEFT_OUT}
     if kept.get("pattern") == ANY_QUANTITY:
-        kept["pattern"] = quantity.PATTERN
+        kept["pattern"] = shapes.QUANTITY
     if any("default" in node["items"]["properties"][key] for key in node.get(LIST_KEYS, ())):
         del kept[LIST_KEYS]
         kept[LIST_TYPE] = "atomic"

@@ -6,8 +6,7 @@ from typing import Any, Final
 from intent import Object
 from intent.errors import FieldError
 from intent.lws import Accelerators
-from intent.quantity import whole
-from intent.shapes import mapping
+from intent.shapes import mapping, whole
 
 GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe", "gpu.intel.com/i915")
 """vLLM asks Ray for these as `GPU` (vLLM `vllm/platforms/*.py`, `ray_device_key`)."""

@@ -14,9 +14,8 @@ from intent.errors import FieldError
 from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
-from intent.quantity import bytes_of
 from intent.served import HIGHEST
-from intent.shapes import Later, containers_of, listed, mapping, number, strings, text
+from intent.shapes import Later, bytes_of, containers_of, listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 HOOKS: Final = ("postStart", "preStop")
@@ -213,12 +212,9 @@ def on_fabric(spec: Object) -> bool:
     """Return whether claims, node selector or required affinity of a pod name nodes that NVLink joins."""
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     nodes = (spec.get("nodeSelector"), affinity.get(_REQUIRED))
-    claims = [f"{one.get('name')} {one.get('resourceClaimTemplateName')}" for one in _claims(spec)]
-    return any(map(_CHANNEL.search, claims)) or any(_FABRIC.search(str(one)) for one in nodes if one)
-
-
-def _claims(spec: Object) -> list[Object]:
-    return [mapping(one) for one in listed(spec.get("resourceClaims"))]
+    claims = map(mapping, listed(spec.get("resourceClaims")))
+    names = [f"{one.get('name')} {one.get('resourceClaimTemplateName')}" for one in claims]
+    return any(map(_CHANNEL.search, names)) or any(_FABRIC.search(str(one)) for one in nodes if one)
 
 
 def lacking(spec: Object, others: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
@@ -231,7 +227,7 @@ def lacking(spec: Object, others: Collection[str] = ()) -> Iterator[tuple[str, s
     `validateContainerCommon`, `validateResourceClaimNames`.
     """
     volumes = {*others, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
-    claims = {text(one.get("name")) for one in _claims(spec)}
+    claims = {text(mapping(one).get("name")) for one in listed(spec.get("resourceClaims"))}
     for path, container in containers_of(spec):
         for field in ("volumeMounts", "volumeDevices"):
             for at, mount in enumerate(listed(container.get(field))):

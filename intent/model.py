@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from intent.errors import nearest, suggested
 from intent.names import DNS_SUBDOMAIN, SUBDOMAIN
-from intent.quantity import parse
+from intent.shapes import quantity
 
 Scheme = Literal["hf", "pvc", "pvc+hf", "oci", "s3", "gs", "https"]
 
@@ -268,7 +268,7 @@ def read_cache(text: str) -> ModelCache | str:
     sizes = [word for word in words if word != DOWNLOAD]
     if len(words) > 2 or len(sizes) > 1 or len(words) - len(sizes) > 1:
         return _CACHES
-    if sizes and not ((amount := parse(sizes[0])) and amount > 0):
+    if sizes and not ((amount := quantity(sizes[0])) and amount > 0):
         return f"{_CACHES}: {sizes[0][:80] or 'nothing'} is no size"
     return ModelCache(size="".join(sizes), download=DOWNLOAD in words)
 

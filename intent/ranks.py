@@ -2,8 +2,8 @@
 
 How requests are balanced, and the ranks of each pod: vLLM `vllm/entrypoints/cli/serve.py`,
 `vllm/engine/arg_utils.py` and `vllm/entrypoints/openai/dp_supervisor.py`, 0.10.2 to 0.32.0. KV transfer is
-configured by `--kv-transfer-config`, as one JSON value, as dotted flags, or both: `vllm/config/kv_transfer.py`
-and `FlexibleArgumentParser`, which merges the dotted ones.
+configured by `--kv-transfer-config`, as one JSON value, as dotted flags, or both:
+`vllm/config/kv_transfer.py` and `FlexibleArgumentParser`, which merges the dotted ones.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from catalog.schemas import SINCE
-from intent import Object, quantity
+from intent import Object, shapes
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE
 
 Violations = Iterator["Violation"]
@@ -116,7 +116,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     f"^$|^{DNS_SUBDOMAIN}$": "must be a DNS-1123 subdomain, or empty",
     f"^{DNS_HOSTNAME}$": "must be a hostname in lower case, without a port; *. may begin it",
     f"^{LABEL_VALUE}$": "must be the value of a label",
-    quantity.PATTERN: "must be a quantity, such as 500m, 4 or 16Gi",
+    shapes.QUANTITY: "must be a quantity, such as 500m, 4 or 16Gi",
 }
 """What common patterns mean; another one is shown."""
 

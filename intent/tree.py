@@ -28,7 +28,7 @@ import msgspec
 import orjson
 
 from intent import Object
-from intent.quantity import parse
+from intent.shapes import quantity
 
 Overlay = dict[str, Any]
 Identity = Any
@@ -194,8 +194,8 @@ def canonical(value: Any, field: str = "", is_left_out: Callable[[str, Any], boo
 
 
 def _number(value: Any) -> Any:
-    quantity = parse(value)
-    return value if quantity is None else str(quantity.normalize() if quantity else Decimal(0))
+    number = quantity(value)
+    return value if number is None else str(number.normalize() if number else Decimal(0))
 
 
 def equivalent(one: Any, other: Any, field: str = "") -> bool:

@@ -6,8 +6,7 @@ from decimal import ROUND_CEILING
 from typing import Any, Final
 
 from intent.accelerators import is_accelerator
-from intent.quantity import parse
-from intent.shapes import mapping
+from intent.shapes import mapping, quantity
 
 Amounts = Counter[str]
 """Thousandths of each resource: `+` is the sum, `|` the larger amount of each."""
@@ -24,7 +23,7 @@ CLASSES: Final = ("gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel
 
 def amounts(table: Any) -> Amounts:
     """Read a table of quantities; those that are not valid, or negative, are left out."""
-    numbers = {name: parse(value) for name, value in mapping(table).items()}
+    numbers = {name: quantity(value) for name, value in mapping(table).items()}
     return Amounts(
         {
             name: int((number * UNIT).to_integral_value(ROUND_CEILING))

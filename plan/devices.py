@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from intent import Object
-from intent.quantity import whole
-from intent.shapes import listed, mapping, text
+from intent.shapes import listed, mapping, text, whole
 from plan.amounts import CLASSES, UNIT, Amounts
 
 Templates = Mapping[tuple[str, str], Object]

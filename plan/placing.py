@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from intent.quantity import whole
+from intent.shapes import whole
 from plan.demand import Demand
 from plan.supply import Taint
 

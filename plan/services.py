@@ -17,8 +17,7 @@ from intent.annotations import (
 )
 from intent.lws import KIND as LWS
 from intent.lws import read_revision
-from intent.quantity import whole
-from intent.shapes import annotations, labels, listed, mapping, metadata, number, text
+from intent.shapes import annotations, labels, listed, mapping, metadata, number, text, whole
 from plan.amounts import is_device
 from plan.demand import DEFAULT_SCHEDULER, pod_shape
 from plan.devices import Templates

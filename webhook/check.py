@@ -1,8 +1,8 @@
 """Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from catalog.codes import CODES
 from intent import Object, budget
@@ -149,22 +149,16 @@ class _Validated(NamedTuple):
 
 def _validated(write_state: Inspected, settings: Settings) -> _Validated:
     """Return the input of validators: on an update with the launcher and the layout of its record."""
-    write = write_state.write
+    write, decided = write_state.write, UNDECIDED
     if write.reading.intent is None:
         return _Validated()
-    intent, about_launcher = known_launcher(write.reading.intent)
-    given = mutate.input_of(intent, write.keeping(settings), decided=_decided(write_state))
-    return _Validated(given, tuple(about_launcher))
-
-
-def _decided(write_state: Inspected) -> Mapping[str, Any]:
-    """Return the decisions in the record; none on CREATE."""
-    write = write_state.write
     record = write.stored if isinstance(write_state, Pinned) else write.record
-    if write.old is None or record is records.NO_RECORD:
-        return UNDECIDED
-    taken = record.expansion.decision
-    return {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
+    if write.old is not None and record is not records.NO_RECORD:
+        taken = record.expansion.decision
+        decided = {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
+    intent, about_launcher = known_launcher(write.reading.intent)
+    given = mutate.input_of(intent, write.keeping(settings), decided=decided)
+    return _Validated(given, about_launcher)
 
 
 def _about_input(write: Write, validated: _Validated) -> Iterator[FieldError]:

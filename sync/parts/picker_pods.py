@@ -10,8 +10,7 @@ from catalog.pickers.workload import CONFIG_DIR, CONFIG_VOLUME, CONTAINER, IDENT
 from intent import Object
 from intent.annotations import PREFIX
 from intent.merge import merged
-from intent.quantity import parse
-from intent.shapes import listed, mapping
+from intent.shapes import listed, mapping, quantity
 
 ADDED: Final = ("tolerations", "imagePullSecrets")
 """Lists of the pod to which the author's are added: the operator's stay."""
@@ -41,7 +40,7 @@ def _yielding(template: Object, authors: Object) -> Object:
 
 def _exceeds(request: Any, limit: Any) -> bool:
     """Return whether a request is above a limit, which the API server refuses."""
-    wanted, most = parse(request), parse(limit)
+    wanted, most = quantity(request), quantity(limit)
     return wanted is not None and most is not None and wanted > most
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from intent.quantity import parse, whole
+from intent.shapes import quantity, whole
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from intent.quantity import parse, whole
     ],
 )
 def test_a_quantity_is_a_number(value: Any, number: Any) -> None:
-    assert parse(value) == number
+    assert quantity(value) == number
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_a_quantity_is_a_number(value: Any, number: Any) -> None:
     ],
 )
 def test_an_invalid_quantity_is_none(value: Any) -> None:
-    assert (parse(value), whole(value)) == (None, None)
+    assert (quantity(value), whole(value)) == (None, None)
 
 
 def test_an_integer_too_long_to_print_is_none() -> None:
-    assert (parse(10**5_000), whole(-(10**5_000))) == (None, None)
+    assert (quantity(10**5_000), whole(-(10**5_000))) == (None, None)

@@ -9,8 +9,8 @@ import pytest
 from intent.accelerators import asks
 from intent.annotations import SERVICE
 from intent.lws import NO_POD, Intent, Template
-from intent.quantity import whole
 from intent.read import read
+from intent.shapes import whole
 from tests.builders.lws import WORKER, changed, container, lws, template
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from catalog.schemas import schemas
 from hack.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
-from intent import Object, quantity
+from intent import Object, shapes
 from intent.schema import LIMITS, Violation, violations
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}
 EITHER: Final[Object] = {"x-kubernetes-int-or-string": True}
-QUANTITY: Final[Object] = EITHER | {"pattern": quantity.PATTERN}
+QUANTITY: Final[Object] = EITHER | {"pattern": shapes.QUANTITY}
 ITEM: Final[Object] = {"type": "object", "properties": {"name": TEXT}, "required": ["name"]}
 NAMED: Final[Object] = {"type": "array", "items": ITEM, LIST_TYPE: "map", LIST_KEYS: ["name"]}
 SET: Final[Object] = {"type": "array", "items": TEXT, LIST_TYPE: "set"}

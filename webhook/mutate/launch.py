@@ -8,9 +8,9 @@ from intent.container import HOOKS, SIDE_CHANNEL
 from intent.launch import SHARED_MEMORY, Launch, has_memory, has_tls
 from intent.lws import Engine, Template
 from intent.names import WAIT_FOR_LEADER
-from intent.quantity import of_bytes
 from intent.ranks import read_transfer
 from intent.read import SHM as VOLUME
+from intent.shapes import of_bytes
 from intent.tree import COPY, DIGEST, Overlay
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import POD_IP, Container

@@ -66,6 +66,11 @@ class Sides(NamedTuple):
         """Return the values of one field of maps."""
         return Sides(*[one.get(key) if isinstance(one, dict) else None for one in self])
 
+    def without(self, keys: Collection[str]) -> "Sides":
+        """Return the same maps without these fields."""
+        left = [one and {key: value for key, value in one.items() if key not in keys} for one in self]
+        return Sides(*left)
+
 
 def merge3(field: str, sides: Sides, launches: Launches) -> Any:
     """Return what the author wants in a field, None for nothing; note the origin of each launch."""
@@ -134,7 +139,7 @@ def _item(field: str, sides: Sides, launches: Launches) -> Any:
     if ours is not None and same(base, ours):
         return theirs
     keys = keys_of(field, theirs)
-    rest = Sides(*(one if one is None else _without(one, keys) for one in sides))
+    rest = sides.without(keys)
     left = _container(rest, theirs["name"], launches) if field == "containers" else _map("", rest, launches)
     left = left or {}
     if is_added and (is_bare(left) or _lost_image(field, left, base)):
@@ -149,10 +154,6 @@ def _lost_image(field: str, left: Object, base: Object) -> bool:
     return field == "containers" and "image" in base and "image" not in left
 
 
-def _without(item: Object, keys: Collection[str]) -> Object:
-    return {key: value for key, value in item.items() if key not in keys}
-
-
 def _container(sides: Sides, name: str, launches: Launches) -> Any:
     """Merge a container: command and args as one value, then the other fields."""
     base, ours, theirs, file = map(mapping, sides)
@@ -161,7 +162,7 @@ def _container(sides: Sides, name: str, launches: Launches) -> Any:
         return _map("", sides, launches)
     author, origin = launch3(launched, base, ours, theirs, file)
     launches[name] = origin
-    rest = Sides(*(one if one is None else _without(one, ARGUMENTS) for one in sides))
+    rest = sides.without(ARGUMENTS)
     if origin == "written" and rest.ours is not None:  # what a launch removed is the file's to write
         rest = rest._replace(ours=_within(rest.ours, rest.base))
     return with_arguments(_map("", rest, launches) or {}, author)

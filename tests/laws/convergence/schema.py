@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
-from intent.quantity import parse
+from intent.shapes import quantity
 from intent.tree import QUANTITIES
 
 LIST_KEYS: Final[dict[str, tuple[str, ...]]] = {
@@ -117,7 +117,7 @@ def lws_defaulted(lws: Object) -> Object:
 
 def _quantity(value: Any) -> str:
     """Return a quantity as Go writes it: whole numbers of GiB as `1Gi`, the few others as they are."""
-    number = parse(value)
+    number = quantity(value)
     if number is None or not str(value).endswith("Mi") or number % _GIB:
         return str(value)
     return f"{Decimal(number) // _GIB}Gi"
