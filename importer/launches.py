@@ -298,7 +298,7 @@ def _native(words: Sequence[Leaf], pod: GroupPod, entrypoint: str) -> PodStart:
     read = start.command
     if read is None or read.kind != "distributed":
         return start
-    known, flags = _NATIVE.get(read.within, frozenset()), read.flags
+    known, flags = _NATIVE.get(read.started, frozenset()), read.flags
     if not (flags.last(NNODES) or flags.last(ADDRESS)) or flags.last(DATA_BACKEND):
         raise StaysError("the flags by which the engine launches the nodes are not recognised")
     ours = [flag for flag in flags.given if flag.name in known]
@@ -312,7 +312,7 @@ def _native(words: Sequence[Leaf], pod: GroupPod, entrypoint: str) -> PodStart:
         _check_ranks(read, pod)
     changed = tuple(_named(words[flag.at]) for flag in other if flag in dropped)
     part: Literal["worker", "any"] = "worker" if flags.last(HEADLESS) else "any"
-    return replace(plain_start, part=part, launcher=_LAUNCHERS[read.within], changed=changed)
+    return replace(plain_start, part=part, launcher=_LAUNCHERS[read.started], changed=changed)
 
 
 def _check_ranks(command: Command, pod: GroupPod) -> None:

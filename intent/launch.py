@@ -217,10 +217,10 @@ def read_sizes(launch: Launch) -> Sizes | None:
 
 def shares_ranks(launch: Launch) -> bool:
     """Return whether data-parallel ranks use the accelerators of tensor parallelism."""
-    engines = (launch.command.engine, launch.command.within)
-    if "sglang" in engines:
+    started = launch.command.started
+    if started == "sglang":
         return launch.command.flags.last(SHARED_DATA) is not None
-    return any(engine and PRODUCTS[engine].shares_ranks for engine in engines)
+    return bool(started) and PRODUCTS[started].shares_ranks
 
 
 def model_of(launch: Launch) -> str | None:

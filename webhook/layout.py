@@ -294,13 +294,13 @@ def servers(leader: Launch, worker: Launch, size: int) -> Serving:
 def _serves(launch: Launch) -> bool:
     """Return whether every pod of a template has a server of its own for its ranks."""
     command, engine = launch.command, launch.engine
-    is_vllm = "vllm" in (command.engine, command.within) and not in_ray(engine.command + engine.args)
+    is_vllm = command.started == "vllm" and not in_ray(engine.command + engine.args)
     return is_vllm and not is_headless(launch) and balance(launch) != "internal"
 
 
 def _side(launch: Launch) -> KVTransfer | None:
     """Return the settings of vLLM or SGLang; None if absent, or only known in the cluster."""
-    engine, tensor = launch.command.engine or launch.command.within, read_size(launch, TENSOR)
+    engine, tensor = launch.command.started, read_size(launch, TENSOR)
     if engine == "sglang" and tensor and text_of(launch, MODE):
         backend = text_of(launch, BACKEND_OF_TRANSFER) or "mooncake"
         return KVTransfer((backend,), tensor, launch.engine.image, engine, bootstrap_of(launch))

@@ -94,13 +94,8 @@ class Command:
     shell: Shell | None = None
     engine: str = ""
     """The engine of which it starts one node; empty if the command is not understood."""
-    within: str = ""
-    """The engine inside of a launch by the author, if it can be recognised."""
-
-    @property
-    def started(self) -> str:
-        """The engine that it starts, on one node or in a launch by its author; empty if it is not known."""
-        return self.engine or self.within
+    started: str = ""
+    """The engine that it starts, on one node or in a launch by its author; empty if it is not known."""
 
 
 def looks_like_engine(command: Sequence[str], args: Sequence[str], image: str) -> bool:
@@ -158,7 +153,7 @@ def _launched(words: tuple[str, ...]) -> Command:
     if at is not None:
         kind, arguments = program(words, at)
         return replace(
-            _with_flags(kind, words, at, arguments), kind="distributed", engine="", within=ENGINES[kind]
+            _with_flags(kind, words, at, arguments), kind="distributed", engine="", started=ENGINES[kind]
         )
     script = _script_index(words, behind_prefixes(words))
     found = None if script is None else read_script(words[script], _anywhere)
@@ -187,11 +182,11 @@ def _for_entrypoint(words: tuple[str, ...]) -> Command:
 
 
 def _with_flags(kind: Program, words: tuple[str, ...], program: int, arguments: int) -> Command:
-    flags = read_flags(words, arguments, DIALECTS.get(kind, VLLM))
+    flags, engine = read_flags(words, arguments, DIALECTS.get(kind, VLLM)), ENGINES.get(kind, "")
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
-            return Command("distributed", words, program, arguments, flags, within=ENGINES.get(kind, ""))
-    return Command(kind, words, program, arguments, flags, engine=ENGINES.get(kind, ""))
+            return Command("distributed", words, program, arguments, flags, started=engine)
+    return Command(kind, words, program, arguments, flags, engine=engine, started=engine)
 
 
 def _is_marked(index: int, words: tuple[str, ...], kind: Program) -> bool:

@@ -6,7 +6,7 @@
     file     what of the live template the writer's own file holds (`webhook.overlay.written`), if it is known
 
 By field: what is as it was stored is as its author wrote it; anything else is the author's from now on. So is
-a field that admission added, if the file holds it. Command and args are one value (`webhook.overlay.merge3`),
+a field that admission added, if the file holds it. Command and args are one value (`launch3`),
 and so is each value of `WHOLE`.
 
 In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is

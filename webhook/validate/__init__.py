@@ -1,4 +1,4 @@
-"""The validators: one concern per module. A validator yields every finding, errors and warnings alike."""
+"""The validators. Each yields every finding about its part of the input, errors and warnings alike."""
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter

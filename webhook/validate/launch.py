@@ -126,7 +126,7 @@ def _lacks(launch: Launch) -> Iterator[str]:
     if facts.has_ray is False and in_ray(items) and not installs(launch):
         words = own_launch(launch.command, items)[:SHOWN]
         yield f"has no Ray, which {words} starts: use an image that has it, or --nnodes"
-    if launch.command.within != "vllm" or not launch.command.flags.last(NNODES) or launch.pods < 2:
+    if launch.command.started != "vllm" or not launch.command.flags.last(NNODES) or launch.pods < 2:
         return
     if facts.nnodes and not facts.nnodes_span and (not has_ranks(launch) or spans(launch)):
         yield "starts no rank that spans pods by --nnodes: use 0.18 or later, or ray symmetric-run"
@@ -141,7 +141,7 @@ def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
     is_known = bool(launch.image.version or launch.image.least) and launch.facts.names_executor
     is_named = flags.last(BACKEND) or flags.last(DATA_BACKEND) or flags.last(NNODES)
     is_alone = launch.command.engine == "vllm"
-    is_launched = launch.command.within == "vllm" and in_ray(engine.command + engine.args)
+    is_launched = launch.command.started == "vllm" and in_ray(engine.command + engine.args)
     if not is_known or is_named or not (is_alone or is_launched):
         return
     rank, pod = sizes.accelerators // sizes.data if sizes else 0, gpus(engine)

@@ -48,7 +48,7 @@ def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     size, plan, engines = inputs.intent.size, inputs.plan, inputs.settings.engines
     shared = [found for one in launches for found in _shared(one, inputs.intent)]
     yield from shared
-    launches = tuple(one for one in launches if "vllm" in (one.command.engine, one.command.within))
+    launches = tuple(one for one in launches if one.command.started == "vllm")
     if not launches:
         return
     leader, worker = launches[0], launches[-1]

@@ -170,7 +170,7 @@ def _unready(servers: tuple[Launch, ...], launches: tuple[Launch, ...]) -> Itera
     """FI571: routes send requests to pods that are Ready, as one without a probe is while it loads."""
     for launch in servers:
         engine = launch.engine
-        is_known = (launch.command.engine or launch.command.within) in _ANSWERS
+        is_known = launch.command.started in _ANSWERS
         if is_known and all(probe.field != "readinessProbe" for probe in engine.probes):
             message = (
                 "without it a pod is Ready, and gets requests, while its model loads: write "

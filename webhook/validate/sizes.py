@@ -71,7 +71,7 @@ def fits_pod(launch: Launch, intent: Intent, *, by_hand: bool = False) -> Iterat
 def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
     """Check a group that is not launched and of whose engine only the sizes are known."""
     command, needed = plan.leader.command, read_sizes(plan.leader)
-    is_sized = command.within in PRODUCTS or (command.engine in PRODUCTS and command.engine not in CHECKED)
+    is_sized = command.started in PRODUCTS and command.engine not in CHECKED
     if is_sized and needed and _given(plan.leader):
         yield from _in_all(plan, needed, size)
 

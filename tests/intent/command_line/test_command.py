@@ -194,7 +194,7 @@ def test_a_flag_after_two_dashes_is_no_launch() -> None:
 def test_the_engine_inside_of_a_launch_is_found(command: str, engine: str) -> None:
     read = read_command(tuple(command.split()), (), read_image(STOCK))
 
-    assert (read.kind, read.within) == ("distributed", engine)
+    assert (read.kind, read.started) == ("distributed", engine)
 
 
 def test_ignored_items_after_a_script_are_too_complex() -> None:
