@@ -16,19 +16,22 @@ import orjson
 
 from catalog.schemas import POD_TEMPLATE, schemas
 from intent import Object
-from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, path, read
+from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, Annotations, path, read
+from intent.container import read_container
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
-from intent.shapes import annotations, metadata
+from intent.parallelism import SIZES
+from intent.read import engine_index
+from intent.shapes import annotations, listed, metadata, text
 from intent.tree import COPY, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
+from webhook.layout import port_of
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.overlay import LEADER, WORKER, containers_of, group_of, with_group
+from webhook.overlay.overlay import LEADER, WORKER, containers_of, group_of, pod_of, with_group
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments
-from webhook.templates.values import port_value, size_of, values
 
 UNMATCHED: Final = "FI953"
 
@@ -213,3 +216,46 @@ def _unmatched(field: str, base: Object, own: Object) -> Iterator[FieldError]:
     one, other = next(iter(mine)), ", ".join(map(str, theirs))
     message = f"must be the name of a container of the templates, which have {other}, or both would run"
     yield FieldError(f"{LWT}.{field}.spec.containers[0].name", one, message, UNMATCHED)
+
+
+# --- the values of variables (`intent.variables`: `NAMES`) --------------------------------------------
+
+
+def values(author: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
+    """Yield the values of variables by name, as far as an author's object sets them.
+
+    `asked` is what its annotations ask for, with those of templates.
+    """
+    yield from _if_set("service.name", asked.service)
+    yield from _if_set("service.namespace", text(metadata(author).get("namespace")))
+    yield from _if_set("role.name", asked.role_name)
+    yield "group.size", str(size_of(author))
+    if model := asked.artifact:
+        yield "model.name", model.name or model.uri.repository
+        yield "model.path", model.argument
+    for name, field in SIZES.items() if asked.parallelism else ():
+        yield from _if_set(f"parallelism.{name}", str(getattr(asked.parallelism, field) or ""))
+
+
+def port_value(template: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
+    """Yield the value of `ROLE_PORT`, in a pod template whose other variables are replaced."""
+    if port := _port(template, asked.engine_container):
+        yield ROLE_PORT, str(port)
+
+
+def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
+    if value:
+        yield name, value
+
+
+def _port(template: Object, asked: str) -> int:
+    """Return the port of the engine's API; 0 if there is no engine."""
+    containers = listed(pod_of(template).get("containers"))
+    at = engine_index(containers, annotations(template), asked)
+    return 0 if at is None else port_of(read_container(containers[at], at, "", []))
+
+
+def size_of(lws: Object) -> int:
+    """Return the size of the group; the API's default is 1."""
+    size = group_of(lws).get("size")
+    return size if type(size) is int and size >= 1 else 1
