@@ -9,6 +9,7 @@ import pytest
 
 from tests.builders.counted import counted
 from tests.builders.lws import put
+from tests.builders.reviews import review as review_of
 from tests.golden.test_golden import CASES, leaderworkersets
 from webhook import review
 
@@ -22,11 +23,6 @@ ROOT = Path(__file__).parents[2]
 """The example of the documents."""
 
 
-def request(live: object) -> bytes:
-    asked = {"uid": "u", "operation": "CREATE", "object": live}
-    return orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": asked})
-
-
 def function(code: CodeType) -> str:
     """Return the file and the name of a function; empty for comprehensions, and for packages of others."""
     is_ours = code.co_filename.startswith((f"{ROOT}/webhook/", f"{ROOT}/intent/", f"{ROOT}/catalog/"))
@@ -35,7 +31,10 @@ def function(code: CodeType) -> str:
 
 @pytest.mark.parametrize(
     ("answer", "body", "functions", "modules"),
-    [(review.mutate, request(FILE), 169, 33), (review.validate, request(put(FILE)), 283, 45)],
+    [
+        (review.mutate, orjson.dumps(review_of(FILE)), 169, 33),
+        (review.validate, orjson.dumps(review_of(put(FILE))), 283, 45),
+    ],
     ids=["mutate", "validate"],
 )
 def test_a_create_calls_few_functions_of_few_modules(
