@@ -48,7 +48,7 @@ from webhook.overlay.revert import (
     with_own_leader,
     without_mounted,
 )
-from webhook.overlay.written import is_applied, is_applied_after_export, written
+from webhook.overlay.written import brings_record, is_applied, is_applied_after_export, written
 from webhook.templates.content import bypassed, key_of
 from webhook.templates.fill import FilledObject
 from webhook.templates.refill import refill, separate
@@ -205,6 +205,7 @@ def read_write(
 
     If only the old object has an invalid record, it is ignored: the author removed it, or wrote the object
     without it. If it has none, the one that a write brings counts, if it says nothing else than the object.
+    Beside the record of an exported file the stored one counts for what the write left of it.
     """
     stored = _record(records.find(old))
     written_text = _text_of_record(live, old, _readable(stored))
@@ -213,6 +214,8 @@ def read_write(
         return record
     if old is not None and stored is NO_RECORD and not patch(old, merge(old, _readable(record).put_on)):
         stored = record
+    if old and record is not stored and isinstance(record, Record) and brings_record(live, old):
+        record, live = records.with_left(record, _readable(stored), live, old)
     before = None if old is None else _write(old, _readable(stored), is_stored=True)
     return _write(live, _readable(record), before, templates)
 

@@ -46,16 +46,21 @@ from intent.errors import FieldError
 from intent.launch import Decision
 from intent.served import Served, bounded, of_record, to_record
 from intent.shapes import annotations, listed
-from intent.tree import Overlay
+from intent.tree import COPY, NOTHING, Overlay, merge, same
 from webhook.overlay.base import Base, read_base
 from webhook.overlay.overlay import (
+    LEADER,
     Contradiction,
     combine,
+    common,
     containers_of,
     fits,
+    group_of,
     pod_of,
     remainder,
+    template_of,
     templates_of,
+    with_group,
 )
 
 VERSION: Final = 3
@@ -136,6 +141,21 @@ def find(*objects: Object | None) -> Any:
         if text is not None:
             return text
     return None
+
+
+def with_left(record: Record, stored: Record, live: Object, old: Object) -> tuple[Record, Object]:
+    """Return the record of an exported file with what the stored one injected beside it, and the live object.
+
+    A patch leaves fields as they are that an older expanded file does not have. What was injected since does
+    not become its author's by that: it is in the record that is returned, and a leader's template that was
+    made since is no part of the object.
+    """
+    left = remainder(stored.put_on, record.put_on)
+    group = group_of(live)
+    if COPY in template_of(left, LEADER) and same(group.get(LEADER), group_of(old).get(LEADER)):
+        live = with_group(live, {name: value for name, value in group.items() if name != LEADER})
+    left = merge(NOTHING, common(live, left))  # a field that a launch removed is not left
+    return replace(record, put_on=combine((left, record.put_on))) if left else record, live
 
 
 # --- the form -------------------------------------------------------------------------------------------

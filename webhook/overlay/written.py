@@ -71,6 +71,18 @@ def is_applied_after_export(live: Object, old: Object) -> bool:
     return before != _noted(live) and EXPANSION in _annotations(mapping(_read(before)))
 
 
+def brings_record(live: Object, old: Object) -> bool:
+    """Return whether the record of the live object stands in the writer's file, which was exported.
+
+    A record that an earlier call of the same write made does not.
+    """
+    text = _noted(live)
+    if text and text != _noted(old):
+        return _annotations(mapping(_read(text))).get(EXPANSION) == _annotations(live).get(EXPANSION)
+    fields = mapping(_new_apply(live, old).get("fieldsV1"))
+    return EXPANSION in _annotations(mapping(_owned(live, fields)))
+
+
 def _last_applied(live: Object, old: Object) -> Object:
     text = _noted(live)
     if not text or text == _noted(old):

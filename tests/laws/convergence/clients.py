@@ -152,6 +152,11 @@ def put(stored: Object, wanted: Object) -> Object | None:
     return update(stored, wanted, "controller")
 
 
+def file_of(stored: Object) -> Object:
+    """Return a file with all that is stored, but owners and kubectl's note of another file."""
+    return merge_patch(without_managers(stored), {"metadata": {"annotations": {LAST_APPLIED: None}}})  # type: ignore[no-any-return] # an object stays one
+
+
 def exported(stored: Object, wanted: Object) -> Object | None:
     """Send the whole object from a file, with kubectl's note of that file if the object has a note.
 
@@ -159,8 +164,7 @@ def exported(stored: Object, wanted: Object) -> Object | None:
     """
     if LAST_APPLIED not in stored["metadata"].get("annotations", {}):
         return update(stored, wanted, "kubectl-replace")
-    file = merge_patch(without_managers(wanted), {"metadata": {"annotations": {LAST_APPLIED: None}}})
-    text = orjson.dumps(file, option=orjson.OPT_SORT_KEYS).decode()
+    text = orjson.dumps(file_of(wanted), option=orjson.OPT_SORT_KEYS).decode()
     note = {"metadata": {"annotations": {LAST_APPLIED: text}}}
     return update(stored, merge_patch(wanted, note), "kubectl-replace")
 

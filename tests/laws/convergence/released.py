@@ -19,7 +19,7 @@ def draw_released(random: Random, steps: int | None = None, *kinds: str) -> Sequ
         if kind == RELEASE:
             drawn.append(Step(RELEASE, "becomes", random.choice(sorted(RELEASES))))
         if kind == STALE:
-            drawn.append(Step(STALE, "of step", random.randint(0, at)))
+            drawn.append(Step(STALE, "replace", random.randint(0, at)))
         drawn.append(replace(step, bypasses=kind == BYPASS and step.client in TOOLS))
         if random.random() < 0.3:
             drawn.append(Step(sequence.tool, "the same file"))

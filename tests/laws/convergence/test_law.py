@@ -232,6 +232,14 @@ FOUND = {
 """Shrunk sequences that violated a law before their rule was mended, or without their rule."""
 
 
+SINCE = [
+    ("shared memory", File(skip="shm"), Step(CLIENT_SIDE, "skip", "")),
+    ("a model's volume", File(), Step(CLIENT_SIDE, "source", "hf://org/M1")),
+    ("an adapter", File(), Step(CLIENT_SIDE, "lora", "sql=oci://registry/sql")),
+    ("a leader's template", File(launcher="vllm-native"), Step(CLIENT_SIDE, "launcher", "ray-start")),
+    ("a launch", File(launcher="none"), Step(CLIENT_SIDE, "launcher", "ray-symmetric")),
+]
+"""What was injected since a file was exported, by the file and a change of it."""
 MENDED = {
     "an upgrade, and an apply beside another webhook, whose items were part of the input": sequence(
         File(),
@@ -246,8 +254,15 @@ MENDED = {
         Step(RELEASE, "becomes", "without memory"),
         Step(CLIENT_SIDE, "refresh", "0"),
         Step(RELEASE, "becomes", "with another launch text"),
-        Step(STALE, "of step", 0),
+        Step(STALE, "replace", 0),
     ),
+    **{
+        f"{name}, which an older expanded file lacks, by {tool}": sequence(
+            first, CLIENT_SIDE, change, Step(STALE, tool, 0)
+        )
+        for tool in (CLIENT_SIDE, APPLY)
+        for name, first, change in SINCE
+    },
     "the launch that a write past the webhooks removed, beside another webhook": sequence(
         File(), HELM, Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME), other="after"
     ),

@@ -37,7 +37,7 @@ from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
 from tests.laws.convergence.unknowable import Side, unknowable, with_leader
 
 STALE: Final = "an older expanded file"
-"""The client of a step that replaces the object by what it was after an earlier step, with its record."""
+"""The client of a step that writes what the object was after an earlier step, with its record, by a tool."""
 OTHERS: Final = ("", "", "before", "after")
 HABITS: Final = (*((tool,) for tool in TOOLS), TOOLS[:3])
 """What an author uses in one sequence: one tool, or each of those without a state of its own."""
@@ -301,7 +301,7 @@ def _step(world: World, step: Step, taken: Several[Taken]) -> tuple[Outcome, str
             pass
         case client:
             try:
-                return _replace(world, taken[step.value], step) if client == STALE else _take(world, step)
+                return _write_again(world, taken[step.value], step) if client == STALE else _take(world, step)
             except Unstable as error:  # on B, or in the CREATE with which B is compared
                 return "violated", "a second call changes the object", str(error)
     return "no write", "", ""
@@ -353,15 +353,17 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
 
 
-def _replace(world: World, then: Taken, step: Step) -> tuple[Outcome, str, str]:
-    """Replace both objects by what they were after an earlier step: B with its record, from a file."""
+def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, str]:
+    """Write both objects as they were after an earlier step, from a file: B with its record."""
     if not (then.a and then.b and world.a and world.b):
         return "no write", "", ""
     before = copy.copy(world)
-    world.writes = (Write("replace", without_managers(then.a)), Write("replace", without_managers(then.b)))
+    of_a, of_b = clients.file_of(then.a), clients.file_of(then.b)
+    world.writes = (Write(step.change, of_a), Write(step.change, of_b))
     a, b = clients.sent(world.a, world.writes[0]), clients.sent(world.b, world.writes[1])
-    assert a
-    assert b
+    if not (a and b):
+        _restore(world, before)
+        return "no write", "", ""
     world.delta, world.is_loose, world.excused = then.delta, then.is_loose, then.excused
     world.content = then.content
     try:
