@@ -15,11 +15,11 @@ from typing import Final, assert_never
 import msgspec
 
 from intent import Object
-from intent.annotations import EXPANSION
+from intent.annotations import EXPANSION, SERVICE
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
-from intent.shapes import annotations, listed, mapping
+from intent.shapes import annotations, listed, mapping, metadata
 from intent.template import Templates
 from intent.tree import (
     COPY,
@@ -36,6 +36,7 @@ from webhook import mutate
 from webhook.mutate import CONCERNS, RESTORED, Pins
 from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
+from webhook.overlay import written as evidence
 from webhook.overlay.base import Base
 from webhook.overlay.overlay import (
     ARGUMENTS,
@@ -67,7 +68,7 @@ from webhook.state import (
     state,
 )
 from webhook.templates.unfilled import with_containers, with_reason
-from webhook.write import Write, record_of, wrote_the_same
+from webhook.write import Write, has_record, record_of, wrote_the_same
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
 """All annotations of an object, in bytes (`k8s.io/apimachinery` `pkg/api/validation/objectmeta.go`)."""
@@ -97,6 +98,7 @@ def operations(
     if isinstance(write_state, Fresh) and write_state.write.is_first:
         injection = _with_record(write_state.write, wish(write_state, settings, concerns))
         return [] if injection is None else [*injection.operations]
+    write_state = _before_ejection(live, write_state, settings, concerns)
     wanted = change(live, write_state, settings, concerns)
     if not isinstance(write_state, AtOnce | Unreadable) and _is_unproven(live, write_state, wanted):
         write, recorded = write_state.write, merge(live, _annotation(records.find(write_state.write.old)))
@@ -106,6 +108,27 @@ def operations(
         return []
     is_filled_anew = isinstance(write_state, Pinned | Fresh | Withdrawn) and write_state.write.is_filled_anew
     return patch(live, wanted, is_unwritten if is_filled_anew else is_default)
+
+
+def _before_ejection(
+    live: Object, write_state: State, settings: Settings, concerns: Iterable[Concern]
+) -> State:
+    """Return the state of a write as if the object had not been ejected, if it gets its annotations back.
+
+    The file that is applied again shows what its author wrote. Where expanding that gives what is stored, the
+    record of that expansion is the stored one: nothing of it is its author's, and nothing restarts.
+    """
+    if not isinstance(write_state, Fresh | Invalid):
+        return write_state
+    write, old = write_state.write, write_state.write.old
+    if old is None or write.record is not records.NO_RECORD or SERVICE in annotations(old):
+        return write_state
+    file = merge(evidence.file_of(live, old), {"metadata": {"name": metadata(old).get("name")}})
+    made = change(file, state(file, None, write.templates), settings, concerns)
+    recorded = _annotation(records.find(made))
+    if not is_on(old, record_of(made).put_on) or not has_record(made):
+        return write_state
+    return state(merge(live, recorded), merge(old, recorded), write.templates)
 
 
 def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:

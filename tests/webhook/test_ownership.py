@@ -23,6 +23,7 @@ TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 SHM: Final = {"name": "dshm", "mountPath": "/dev/shm"}  # noqa: S108 - a path in a container
 DSHM: Final = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
 APPLIES: Final = pytest.mark.parametrize("apply", [clients.client_side_apply, clients.server_side_apply])
+PD: Final = {"strategy": "pd-disaggregation"}
 LAUNCHERS: Final = pytest.mark.parametrize("launcher", ["auto", "ray-start", "vllm-native"])
 
 
@@ -481,3 +482,29 @@ def test_an_edited_launch_of_a_leader_goes_with_its_copy() -> None:
     left = opted_out(edited(created(file(PROBED)), change_launcher))
 
     assert "leaderTemplate" not in left["spec"]["leaderWorkerTemplate"]
+
+
+@APPLIES
+@pytest.mark.parametrize(
+    "annotations",
+    [{"launcher": "vllm-native"}, {"launcher": "ray-start"}, {"component-type": "decoder"} | PD, {}],
+    ids=str,
+)
+def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
+    apply: Any, annotations: dict[str, str]
+) -> None:
+    own = file(container(), **annotations)
+    expanded = created(own, apply)
+    wanted = copy.deepcopy(expanded)
+    keys = wanted["metadata"]["annotations"]
+    wanted["metadata"]["annotations"] = {key: keys[key] for key in keys if "fusioninfer.io" not in key}
+    ejected = SERVER.admit(clients.edit(expanded, wanted), expanded)
+
+    back = applied(ejected, own, apply)
+
+    assert list(differences(expanded, back)) == []
+    wanted = copy.deepcopy(back)
+    opt_out(wanted)
+    plain = SERVER.admit(clients.edit(back, wanted), back)
+    assert "leaderTemplate" not in plain["spec"]["leaderWorkerTemplate"]
+    assert [words(engine) for engine in engines_of(plain)] == [words(container())]

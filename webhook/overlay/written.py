@@ -83,6 +83,11 @@ def brings_record(live: Object, old: Object) -> bool:
     return EXPANSION in _annotations(mapping(_owned(live, fields)))
 
 
+def file_of(live: Object, old: Object) -> Object:
+    """Return the file behind a live object: kubectl's note of the last one, else what `written` returns."""
+    return mapping(_read(_noted(live))) or written(live, old)
+
+
 def _last_applied(live: Object, old: Object) -> Object:
     text = _noted(live)
     if not text or text == _noted(old):

@@ -27,14 +27,6 @@ HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
 FOUND = {
-    "the export of an object that was ejected before, beside another webhook": sequence(
-        File(refs="base", leader=Pod()),
-        APPLY,
-        Step("edit", "eject"),
-        Step(APPLY, "source", "hf://org/M1"),
-        Step(APPLY, EXPORT),
-        other="after",
-    ),
     "a list of ours that is emptied by hand, beside another webhook": sequence(
         File(skip="port,dns", source="s3://bucket/m"),
         CLIENT_SIDE,
@@ -160,15 +152,6 @@ FOUND = {
         Step("helm", "launcher", "none"),
         other="after",
     ),
-    "the launch of an ejected object, when another webhook has the apply of its file seen twice": sequence(
-        File(),
-        CLIENT_SIDE,
-        Step(CLIENT_SIDE, "leader template", "other"),
-        Step("edit", "eject"),
-        Step(CLIENT_SIDE, SAME),
-        Step("put", "skip shm"),
-        other="after",
-    ),
     "a variable that was edited into the leader, behind those of templates": sequence(
         File(refs="base"), CLIENT_SIDE, Step("edit", "leader env")
     ),
@@ -218,13 +201,6 @@ FOUND = {
         Step("json patch", "limit our download"),
         Step(CLIENT_SIDE, "lora", "sql=hf://org/sql"),
     ),
-    "templates' fields of an ejected object, into which nothing else is injected, seen twice": sequence(
-        File(refs="base"),
-        CLIENT_SIDE,
-        Step("json patch", "eject"),
-        Step(CLIENT_SIDE, "refresh", ""),
-        other="after",
-    ),
     "the model in the arguments of a file, in place of the annotation that injected it": sequence(
         File(size=1, source="hf://org/M1"), CLIENT_SIDE, Step(CLIENT_SIDE, "source", "")
     ),
@@ -241,6 +217,30 @@ SINCE = [
 ]
 """What was injected since a file was exported, by the file and a change of it."""
 MENDED = {
+    "the export of an object that was ejected before, beside another webhook": sequence(
+        File(refs="base", leader=Pod()),
+        APPLY,
+        Step("edit", "eject"),
+        Step(APPLY, "source", "hf://org/M1"),
+        Step(APPLY, EXPORT),
+        other="after",
+    ),
+    "templates' fields of an ejected object, into which nothing else is injected, seen twice": sequence(
+        File(refs="base"),
+        CLIENT_SIDE,
+        Step("json patch", "eject"),
+        Step(CLIENT_SIDE, "refresh", ""),
+        other="after",
+    ),
+    "the launch of an ejected object, when another webhook has the apply of its file seen twice": sequence(
+        File(),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "leader template", "other"),
+        Step("edit", "eject"),
+        Step(CLIENT_SIDE, SAME),
+        Step("put", "skip shm"),
+        other="after",
+    ),
     "an upgrade, and an apply beside another webhook, whose items were part of the input": sequence(
         File(),
         CLIENT_SIDE,
@@ -323,7 +323,7 @@ MENDED = {
         Step(CLIENT_SIDE, "refresh", "4"),
     ),
 }
-"""Shrunk sequences with another release, or a write past the webhooks, that violated a law before."""
+"""The same with another release, a write past the webhooks, or an ejection, which are compared in part."""
 
 
 def violations(seed: int, sequences: int, draw: Callable[[int, int], Sequence] = drawn) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tests.laws.convergence.unknowable import (
     NOTED,
     OWNERS,
     REMOVED,
+    RETURNED,
 )
 from tests.laws.convergence.walk import Step, run, sequence
 
@@ -60,6 +61,10 @@ UNKNOWABLE = {
             Step("put", "container in all"),
             Step(APPLY, "leader template", "same"),
         ),
+    ),
+    "the file of an ejected object": (
+        RETURNED,
+        sequence(File(), CLIENT_SIDE, Step("edit", "eject"), Step(CLIENT_SIDE, "note", "one")),
     ),
     "an export that was replaced": (
         NOTED,

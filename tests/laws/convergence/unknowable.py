@@ -30,7 +30,8 @@ COPY: Final = "Helm merges into the leader's copy"
 REMOVED: Final = "server-side apply leaves out what a launch removed"
 EDITED: Final = "apply merges a leader's template into edits of every template"
 NOTED: Final = "apply after the replace of an export"
-CASES: Final = (OWNERS, INJECTED, LAUNCHED, COPY, REMOVED, EDITED, NOTED)
+RETURNED: Final = "the file of an ejected object, which is expanded as it was"
+CASES: Final = (OWNERS, INJECTED, LAUNCHED, COPY, REMOVED, EDITED, NOTED, RETURNED)
 
 
 class Side(NamedTuple):
@@ -45,6 +46,7 @@ def unknowable(client: str, file: Object, a: Side, b: Side, created: Object) -> 
     is_apply, is_helm, is_noted = client == APPLY, client in HELM, client == CLIENT_SIDE
     adds_leader = "leaderTemplate" not in _group(a.stored) and "leaderTemplate" in _group(a.sent)
     cases: dict[str, Callable[[], bool]] = {
+        RETURNED: lambda: _returns(a),
         OWNERS: lambda: (
             is_apply
             and (_is_removed_once(a, b) or _leaves_empty(a, b) or _keeps_what_was_replaced(file, a, b))
@@ -57,6 +59,13 @@ def unknowable(client: str, file: Object, a: Side, b: Side, created: Object) -> 
         EDITED: lambda: (is_apply or is_noted) and adds_leader and _leaves_of_edits(created, a, b),
     }
     return next((case for case, holds in cases.items() if holds()), "")
+
+
+def _returns(a: Side) -> bool:
+    """Return whether the write opts in again an object that was expanded when it was ejected."""
+    stored, sent = (side["metadata"].get("annotations", {}) for side in a)
+    labels = (template.get("metadata", {}).get("labels", {}) for _, template in templates(a.stored))
+    return SERVICE not in stored and SERVICE in sent and any(SERVICE in one for one in labels)
 
 
 def _is_removed_once(a: Side, b: Side) -> bool:
