@@ -120,10 +120,8 @@ def of_template(template: Object, pods: Iterable[Any]) -> FieldError | None:
     return _over(_counted(template, pods), "spec.pods")
 
 
-def of_service(members: int) -> FieldError | None:
-    """Return an error if a service has too many LeaderWorkerSets; None if it has not."""
-    if members <= MEMBERS:
-        return None
+def of_service(members: int) -> FieldError:
+    """Return the error of a service with more than `MEMBERS` LeaderWorkerSets."""
     message = f"the service has {members} LeaderWorkerSets, and the limit is {MEMBERS}; nothing is changed"
     return FieldError(f"metadata.annotations[{SERVICE}]", None, message, CODE)
 

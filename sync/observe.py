@@ -15,7 +15,7 @@ from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
 from sync.observed.cached import CachedObject, Row
-from sync.observed.index_keys import IndexKey, gang_keys
+from sync.observed.index_keys import EJECTED, IndexKey
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
 from sync.observed.lws import LeaderWorkerSetProjection
 from sync.observed.pod_group import PodGroup
@@ -84,7 +84,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     crowd = _crowd(key, sets)
     few = _few(key, value, sets) if crowd else own[LWS.kind]
     names = _gang_names(key, few, own[POD_GROUP.kind])
-    by_group = [row for name in names for at in gang_keys(key[0], name) for row in sets.of(at)]
+    by_group = [row for name in names for at in _gang_keys(key[0], name) for row in sets.of(at)]
     rows[LWS.kind] = few if crowd else _once(*few, *by_group)
     targets = [IndexKey(LWS.kind, key[0], one.name) for one in rows[LWS.kind]]
     scaling = cache_of(caches, AUTOSCALER)
@@ -134,8 +134,13 @@ def _once(*rows: R) -> tuple[R, ...]:
 
 def _crowd(key: ServiceKey, cache: SetCache) -> int:
     """Return the number of LeaderWorkerSets of a service if it exceeds the limit; else 0. None is read."""
-    found = max(cache.count(at) for at in (key, *gang_keys(*key)))
-    return found if budget.of_service(found) else 0
+    found = max(cache.count(at) for at in (key, *_gang_keys(*key)))
+    return found if found > budget.MEMBERS else 0
+
+
+def _gang_keys(namespace: str, name: str) -> tuple[IndexKey, IndexKey]:
+    """Return the index keys of the LeaderWorkerSets whose templates name a PodGroup."""
+    return IndexKey(POD_GROUP.kind, namespace, name), IndexKey(EJECTED, namespace, name)
 
 
 def _few(key: ServiceKey, service: InferenceServiceIntent | None, sets: SetCache) -> Sets:

@@ -69,7 +69,7 @@ def service_keys(
     if not isinstance(key, IndexKey):
         return (key,)
     group = [(key.namespace, key.name)] if key.kind == EJECTED else []
-    at = pod_group_key(key.namespace, key.name) if group else key
+    at = key._replace(kind=POD_GROUP) if group else key
     found = (one for kind in WAKES[at.kind].found_in for one in services_of(kind, at))
     return tuple(dict.fromkeys((*group, *found)))
 
@@ -97,20 +97,10 @@ def leader_worker_set_keys(obj: Object, one: Member | None) -> tuple[Key, ...]:
     namespace, service = text(metadata.get("namespace")), text(mapping(metadata.get("labels")).get(SERVICE))
     reserved = namesake_keys(namespace, service) if service else ()
     if one is None and service and (revision := read_revision(mapping(metadata.get("labels")))):
-        reserved = (*reserved, pod_group_key(namespace, pod_group_name(service, revision)))
+        reserved = (*reserved, IndexKey(POD_GROUP, namespace, pod_group_name(service, revision)))
     named = ((namespace, one.service),) if one and one.service else ()
     grouped = (IndexKey(EJECTED, namespace, one.group),) if one and one.group else ()
     return tuple(dict.fromkeys((*own_key(lws.KIND, obj), *reserved, *named, *grouped)))
-
-
-def pod_group_key(namespace: str, name: str) -> IndexKey:
-    """Return the index key of a PodGroup, under which the LeaderWorkerSets of a revision are found."""
-    return IndexKey(POD_GROUP, namespace, name)
-
-
-def gang_keys(namespace: str, name: str) -> tuple[IndexKey, IndexKey]:
-    """Return the index keys under which LeaderWorkerSets are found whose templates name a PodGroup."""
-    return pod_group_key(namespace, name), IndexKey(EJECTED, namespace, name)
 
 
 def namesake_keys(namespace: str, service: str) -> tuple[IndexKey, ...]:

@@ -9,7 +9,7 @@ from intent.gang import revision_of
 from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import AppliedObject, Owner, common_fields, digest, owners
 from sync.observed.condition import conditions
-from sync.observed.index_keys import POD_GROUP, IndexKey, Key, pod_group_key
+from sync.observed.index_keys import POD_GROUP, IndexKey, Key
 
 API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 KIND: Final = POD_GROUP
@@ -65,7 +65,7 @@ class PodGroup(AppliedObject):
     def index_keys(self) -> tuple[Key, ...]:
         """The service of its name, itself, and the LeaderWorkerSet for which LWS created it."""
         named = ((self.namespace, self.name),) if self.service in {"", self.name} else ()
-        own = (*named, pod_group_key(self.namespace, self.name))
+        own = (*named, IndexKey(POD_GROUP, self.namespace, self.name))
         return (*own, IndexKey(lws.KIND, self.namespace, self.made_for)) if self.made_for else own
 
 

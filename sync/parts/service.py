@@ -36,7 +36,8 @@ def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusa
     """Compute what one service should have; `refusals` are those of this reconcile so far."""
     if snapshot.is_deleting:
         return combined((Desired(held=ALL), _unknown(snapshot)))
-    if over := budget.of_service(snapshot.crowd or len(snapshot.members)):
+    if snapshot.crowd:
+        over = budget.of_service(snapshot.crowd)
         return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
     refused = tuple(_refusal_findings(snapshot, refusal) for refusal in refusals)
     if LWS in snapshot.unknown:

@@ -8,7 +8,6 @@ import pytest
 from catalog.pickers.generations import OBJECTIVES_API, ROUTER_OBJECTIVES_API
 from intent import Object
 from intent.annotations import Routing
-from intent.budget import MEMBERS as MOST
 from intent.errors import Subject
 from intent.served import LEADERS, Serving
 from intent.service.member import Member
@@ -237,17 +236,6 @@ def test_a_revision_whose_members_disagree_holds_its_own_pod_group_only() -> Non
     assert [obj["metadata"]["name"] for obj in desired.objects] == [FIRST, f"{KEY[1]}-api"]
     assert desired.held_objects == {("PodGroup", SECOND)}
     assert "PodGroup" not in desired.held
-
-
-def test_a_service_of_too_many_members_is_left_as_it_is_with_one_finding() -> None:
-    members = tuple(decode(f"d{at}", role_name=f"d{at}") for at in range(MOST + 1))
-
-    at_limit = desired_state(snapshot(members=members[1:]), SETTINGS)
-    desired = desired_state(snapshot(members=members), SETTINGS)
-
-    assert at_limit.held != ALL
-    assert (desired.objects, desired.held, len(said(desired))) == ((), ALL, 1)
-    assert desired.findings[0].error.code == "FI904"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def test_one_finding_has_the_number(build: Callable[[int], Object]) -> None:
     desired = desired_state(observed(crowd(build, MEMBERS + 72)), SETTINGS)
 
     (finding,) = desired.findings
-    assert (finding.subject.name, desired.held, desired.objects) == ("p0", ALL, ())
+    assert (finding.subject.name, finding.error.code) == ("p0", "FI904")
+    assert (desired.held, desired.objects) == (ALL, ())
     assert "200 LeaderWorkerSets" in finding.error.message
 
 
