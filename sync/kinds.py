@@ -21,11 +21,10 @@ from sync.observed.cached import (
     CachedObject,
     Row,
     cached_object,
-    watched_object,
 )
 from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
-from sync.observed.inferencetemplate import InferenceTemplateProjection, cached_template
+from sync.observed.inferencetemplate import CachedTemplate, cached_template
 from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
@@ -327,11 +326,11 @@ ROUTES: Final = frozenset(kind.kind for kind in ROUTE_KINDS)
 APPLIED: Final[tuple[Kind[Any], ...]] = (LWS, AUTOSCALER, POD_GROUP, *ROUTE_KINDS)
 OUTPUTS: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in APPLIED}
 """The kinds that the controller applies, in this order, and prunes, in the reverse order."""
-POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), lambda obj: watched_object(obj, pod.project))
+POD: Final = Kind(Resource("v1", "Pod", "pods", SERVICE), pod.project)
 WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), POD)
 
 
-def templates(shared: str) -> Kind[CachedObject[InferenceTemplateProjection]]:
+def templates(shared: str) -> Kind[CachedTemplate]:
     """Return the row of InferenceTemplates, of which those of the namespace `shared` serve all namespaces."""
     resource = Resource(v1alpha1.API_VERSION, template.KIND, template.PLURAL)
     return Kind(resource, partial(cached_template, shared=shared))

@@ -222,5 +222,5 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
 
 def _bound(key: ServiceKey, caches: Caches) -> frozenset[str]:
     """Return the LeaderWorkerSets of which a pod is bound that is not about to end."""
-    pods = (row.projection for row in cache_of(caches, POD).of(key))
+    pods = cache_of(caches, POD).of(key)
     return frozenset(pod.lws for pod in pods if pod.scheduled and not pod.deleting)

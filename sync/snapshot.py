@@ -142,7 +142,7 @@ class Snapshot:
             return value
         if named.trouble or any(name in named.missing for name in value.router.base_refs):
             return None
-        return filled(value, (named.found[name].projection.spec for name in value.router.base_refs))
+        return filled(value, (named.found[name].spec for name in value.router.base_refs))
 
     @cached_property
     def is_deleting(self) -> bool:
@@ -203,7 +203,7 @@ class Snapshot:
     @cached_property
     def pods(self) -> tuple[ObservedPod, ...] | None:
         """The pods of the service; None if they are not known in full."""
-        return None if POD.kind in self.unknown else tuple(row.projection for row in self.of(POD))
+        return None if POD.kind in self.unknown else self.of(POD)
 
     def ours(self, kind: Kind[CachedObject[P]], name: str) -> CachedObject[P] | None:
         """Return the row of an object of the service that the controller applied, if there is one."""

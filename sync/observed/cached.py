@@ -7,7 +7,7 @@ differs from the digest of the stored object.
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, Generic, TypeVar
 
@@ -92,7 +92,7 @@ class AppliedObject(Row):
     """Whether other field managers have written all of the spec that the controller applied."""
     deleting: bool = False
     fingerprint: bytes = b""
-    """Equal for two objects with equal content, the status aside; empty for kinds that are only watched."""
+    """Equal for two objects with equal content, the status aside."""
     paused: bool = False
     """Whether an annotation pauses its service."""
 
@@ -131,10 +131,10 @@ class ObjectTooLargeError(Exception):
 
 def unreadable(obj: Object, error: Exception) -> UnreadableObject:
     """Build the row of an object that could not be projected; every API server validates the metadata."""
-    return UnreadableObject(**_identity(obj), why=f"{type(error).__name__}: {str(error)[:LONGEST]}")
+    return UnreadableObject(**identity(obj), why=f"{type(error).__name__}: {str(error)[:LONGEST]}")
 
 
-def _identity(obj: Object) -> Object:
+def identity(obj: Object) -> Object:
     """Return the fields of `Row`."""
     metadata = mapping(obj.get("metadata"))
     return {
@@ -151,20 +151,11 @@ def shared(value: Any) -> str:
     return sys.intern(text(value))
 
 
-def watched_object(
-    obj: Object,
-    projection: Callable[[Object], P],
-    index_keys: Callable[[Object], tuple[Key, ...]] = lambda _obj: (),
-) -> CachedObject[P]:
-    """Project an object of a kind that the controller only watches."""
-    return CachedObject(**common_fields(obj), index_keys=index_keys(obj), projection=projection(obj))
-
-
 def common_fields(obj: Object) -> Object:
     """Return the fields of `AppliedObject`, without the fingerprint."""
     metadata = mapping(obj.get("metadata"))
     return {
-        **_identity(obj),
+        **identity(obj),
         "owners": owners(metadata),
         "applied": is_applied(obj),
         "replaced": is_replaced(obj),
@@ -179,10 +170,13 @@ def cached_object(
     index_keys: Callable[[Object], tuple[Key, ...]] = lambda _obj: (),
 ) -> CachedObject[P]:
     """Project an object of a kind that the controller applies, either stored or desired."""
+    common = common_fields(obj)
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in SET_BY_SERVER}
     rest = {key: value for key, value in obj.items() if key not in NOT_DIGESTED}
-    fingerprint = digest(rest | {"metadata": metadata})  # first: it refuses what is nested too deeply
-    return replace(watched_object(obj, projection, index_keys), fingerprint=fingerprint)
+    common["fingerprint"] = digest(
+        rest | {"metadata": metadata}
+    )  # first: it refuses what is nested too deeply
+    return CachedObject(**common, index_keys=index_keys(obj), projection=projection(obj))
 
 
 def digest(value: Any) -> bytes:

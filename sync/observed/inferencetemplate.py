@@ -11,7 +11,7 @@ from intent import Object
 from intent.applied import TemplateVersion
 from intent.inferencetemplate.v1alpha1 import KIND
 from intent.shapes import mapping
-from sync.observed.cached import CachedObject, canonical, watched_object
+from sync.observed.cached import Row, canonical, identity
 from sync.observed.condition import generation
 from sync.observed.index_keys import IndexKey, own_key
 
@@ -23,12 +23,13 @@ _FASTEST: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class InferenceTemplateProjection:
-    """What a cache holds of a template beyond the common fields."""
+class CachedTemplate(Row):
+    """One template."""
 
     generation: int = 0
     packed: bytes = b""
     """The compressed JSON of the fields of the spec that the controller uses; empty if there are none."""
+    index_keys: tuple[IndexKey, ...] = ()
 
     @property
     def spec(self) -> Object:
@@ -36,22 +37,14 @@ class InferenceTemplateProjection:
         return mapping(orjson.loads(zlib.decompress(self.packed))) if self.packed else {}
 
 
-def cached_template(obj: Object, shared: str) -> CachedObject[InferenceTemplateProjection]:
+def cached_template(obj: Object, shared: str) -> CachedTemplate:
     """Project a template; those of the namespace `shared` concern the services of all namespaces."""
-
-    def keys(one: Object) -> tuple[IndexKey, ...]:
-        (own,) = own_key(KIND, one)
-        return (own, own._replace(namespace="")) if own.namespace == shared else (own,)
-
-    return watched_object(obj, project, keys)
-
-
-def project(obj: Object) -> InferenceTemplateProjection:
-    """Project what services need of a template."""
+    (own,) = own_key(KIND, obj)
+    keys = (own, own._replace(namespace="")) if own.namespace == shared else (own,)
     spec = mapping(obj.get("spec"))
     used = {name: spec[name] for name in _USED if name in spec}
     packed = zlib.compress(canonical(used), _FASTEST) if used else b""
-    return InferenceTemplateProjection(generation(obj), packed)
+    return CachedTemplate(**identity(obj), generation=generation(obj), packed=packed, index_keys=keys)
 
 
 def keys_of(namespace: str, names: Iterable[str]) -> tuple[IndexKey, ...]:
@@ -67,7 +60,7 @@ class NamedTemplates:
     """The templates that a service names, as far as they are known."""
 
     names: tuple[str, ...] = ()
-    found: Mapping[str, CachedObject[InferenceTemplateProjection]] = field(default_factory=dict)
+    found: Mapping[str, CachedTemplate] = field(default_factory=dict)
     trouble: str = ""
     """Why they are not known; empty if they are."""
 
@@ -79,7 +72,7 @@ class NamedTemplates:
     def source(self, name: str) -> TemplateVersion | None:
         """Return the version of a template as it is now; None if there is none."""
         row = self.found.get(name)
-        return TemplateVersion(name, row.namespace, row.uid, row.projection.generation) if row else None
+        return TemplateVersion(name, row.namespace, row.uid, row.generation) if row else None
 
 
 NONE_NAMED: Final = NamedTemplates()

@@ -14,12 +14,11 @@ from intent.annotations import (
     GROUP_INDEX,
     GROUP_SIZE,
     LWS_NAME,
-    SERVICE,
     SERVING_LABELS,
 )
 from intent.container import generation_of
 from intent.shapes import EMPTY, listed, mapping, number, text
-from sync.observed.cached import shared
+from sync.observed.cached import Row, identity, shared
 from sync.observed.condition import shortened
 
 AcceleratorCounts = tuple[tuple[str, int], ...]
@@ -59,12 +58,9 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedPod:
+class ObservedPod(Row):
     """One pod."""
 
-    namespace: str
-    name: str
-    service: str = ""
     lws: str = ""
     """The LeaderWorkerSet that it belongs to."""
     group: str = ""
@@ -95,9 +91,7 @@ def project(obj: Object) -> ObservedPod:
     ready, placed = found.get("Ready", EMPTY), found.get("PodScheduled", EMPTY)
     deleting = bool(metadata.get("deletionTimestamp"))
     return ObservedPod(
-        namespace=shared(metadata.get("namespace")),
-        name=text(metadata.get("name")),
-        service=shared(labels.get(SERVICE)),
+        **identity(obj),
         lws=shared(labels.get(LWS_NAME)),
         group=shared(labels.get(GROUP_INDEX)),
         group_size=_group_size(metadata),

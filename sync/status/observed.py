@@ -168,7 +168,7 @@ def observed(snapshot: Snapshot, desired: Desired) -> Observed:
     return Observed(
         service=value,
         sets=_sets(snapshot, value),
-        pods=tuple(row.projection for row in snapshot.of(POD)),
+        pods=snapshot.of(POD),
         pod_group=stored if stored and stored.service else None,
         routes=_routes(snapshot, value.router, desired) if value.router else None,
         api=api if is_served and snapshot.ours(OUTPUTS[SERVICE_KIND], api) else "",

@@ -11,7 +11,7 @@ from intent.lws import KIND as LWS
 from intent.service.member import Member, gangs
 from intent.settings import Settings
 from sync.kinds import POD
-from sync.observed.cached import CachedObject, Owner
+from sync.observed.cached import Owner
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup, StoredPolicy
@@ -91,7 +91,7 @@ def seen(
     """Return the snapshot of a service with these members; `pods` are None where they are not known."""
     key = members[0].key if members else (service.namespace, service.name) if service else KEY
     row = CachedInferenceService(*key, service.uid, key[1], intent=service) if service else None
-    of_pods = {POD.kind: tuple(CachedObject(one.namespace, one.name, projection=one) for one in pods or ())}
+    of_pods = {POD.kind: pods or ()}
     unknown = {POD.kind: "not known"} if pods is None else {}
     by_gang = gangs(members)
     first, own = Situation(key, by_gang.pop(key[1], ())), by_gang.items()

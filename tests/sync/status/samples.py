@@ -45,7 +45,7 @@ def group(
     """Return the pods of one group, on nodes and ready."""
     known: dict[str, Any] = {"scheduled": True, "ready": True, "accelerators": accelerators} | fields
     names = (f"r1-{role}-{index}-{number}" for number in range(size))
-    return tuple(ObservedPod("team-a", name, "r1", f"r1-{role}", str(index), **known) for name in names)
+    return tuple(ObservedPod("team-a", name, lws=f"r1-{role}", group=str(index), **known) for name in names)
 
 
 def waiting(role: str, index: int, size: int, **fields: Any) -> tuple[ObservedPod, ...]:

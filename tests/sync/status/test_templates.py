@@ -6,8 +6,7 @@ from typing import Final
 import pytest
 
 from intent.applied import TemplateVersion
-from sync.observed.cached import CachedObject
-from sync.observed.inferencetemplate import OFF, InferenceTemplateProjection, NamedTemplates
+from sync.observed.inferencetemplate import OFF, CachedTemplate, NamedTemplates
 from sync.status import status
 from sync.status.conditions import FOLLOWED, KEPT
 from sync.status.observed import Observed
@@ -25,7 +24,7 @@ def named(
     trouble: str = "",
     exists: bool = True,
 ) -> NamedTemplates:
-    row = CachedObject(namespace, "base", uid, projection=InferenceTemplateProjection(generation))
+    row = CachedTemplate(namespace, "base", uid, generation=generation)
     return NamedTemplates(("base",), {"base": row} if exists else {}, trouble)
 
 
