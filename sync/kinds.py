@@ -16,21 +16,16 @@ from intent.inferencetemplate import v1alpha1 as template
 from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING, api_path
 from intent.settings import Settings
 from sync.observed import autoscaler, pod, routes, volcano
-from sync.observed.cached import (
-    AppliedObject,
-    CachedObject,
-    Row,
-    cached_object,
-)
-from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, own_key
+from sync.observed.cached import AppliedObject, Row, applied_object
+from sync.observed.index_keys import GATEWAY, INFERENCE_POOL
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
 from sync.observed.inferencetemplate import CachedTemplate, cached_template
-from sync.observed.lws import LeaderWorkerSetProjection, cached_leader_worker_set
+from sync.observed.lws import CachedLeaderWorkerSet, cached_leader_worker_set
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
 from sync.observed.pod_group import PodGroup, pod_group, surplus
 
-P = TypeVar("P")
+A = TypeVar("A", bound=AppliedObject)
 R = TypeVar("R", bound=Row)
 
 
@@ -186,18 +181,16 @@ def sealed(lws: Object) -> Object:
     return lws | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {SERVICE: UNANSWERED}}}
 
 
-def _excluded_from_admission(
-    stored: CachedObject[LeaderWorkerSetProjection] | None, desired: CachedObject[LeaderWorkerSetProjection]
-) -> str:
+def _excluded_from_admission(stored: CachedLeaderWorkerSet | None, desired: CachedLeaderWorkerSet) -> str:
     """Return that a LeaderWorkerSet is excluded from admission, which then would not expand it."""
-    if desired.projection.disabled:
+    if desired.disabled:
         return f"{INJECT} is disabled; LeaderWorkerSet {desired.name} is neither created nor changed"
-    if stored and stored.projection.disabled:
+    if stored and stored.disabled:
         return f"LeaderWorkerSet {desired.name} has {INJECT}: disabled; it is not changed"
     return ""
 
 
-def _whole_content(_stored: CachedObject[P], desired: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
+def _whole_content(_stored: AppliedObject, desired: Object, invalid: bool) -> Object:  # noqa: FBT001 - a cell of the table
     """Replace whole lists where an item of another field manager makes ours invalid; these lists are ours."""
     return {field: value for field, value in desired.items() if field not in IDENTIFYING} if invalid else {}
 
@@ -216,27 +209,26 @@ OF_ROLE: Final = f"-{DNS_LABEL}"
 
 
 def _applied(
-    resource: Resource, endings: str, *requires: str, project: Callable[[Object], CachedObject[P] | None]
-) -> Kind[CachedObject[P]]:
+    resource: Resource, endings: str, *requires: str, project: Callable[[Object], A | None]
+) -> Kind[A]:
     """Build the row of a kind whose lists are ours as a whole."""
-    ownership: Ownership[CachedObject[P]] = Ownership(endings, frozenset(requires), premerge=_whole_content)
+    ownership: Ownership[A] = Ownership(endings, frozenset(requires), premerge=_whole_content)
     return Kind(resource, project, ownership)
 
 
 def _plain(
     api_version: str, kind: str, plural: str, endings: str, *requires: str, source: str = ""
-) -> Kind[CachedObject[None]]:
+) -> Kind[AppliedObject]:
     """Build the row of a kind of which routes are made and nothing but the common fields is kept."""
     resource = Resource(api_version, kind, plural, SERVICE, source)
-    row = _applied(resource, endings, *requires, project=lambda obj: cached_object(obj, lambda _obj: None))
-    return replace(row, most=inf)
+    return replace(_applied(resource, endings, *requires, project=applied_object), most=inf)
 
 
 INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
     Resource(v1alpha1.API_VERSION, v1alpha1.KIND, "inferenceservices"), cached_inferenceservice, most=inf
 )
 """Of these and the next ones, `intent.budget` limits the spec."""
-LWS: Final[Kind[CachedObject[LeaderWorkerSetProjection]]] = Kind(
+LWS: Final[Kind[CachedLeaderWorkerSet]] = Kind(
     Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", source="LeaderWorkerSet"),
     cached_leader_worker_set,
     Ownership(
@@ -262,12 +254,12 @@ POD_GROUP: Final[Kind[PodGroup]] = Kind(
 GATEWAYS: Final = _applied(
     Resource(GATEWAY_API, GATEWAY, "gateways", source="the Gateway API"),
     "-gateway",
-    project=lambda obj: cached_object(obj, routes.project_gateway, partial(own_key, GATEWAY)),
+    project=routes.project_gateway,
 )
 HTTP_ROUTE: Final = _applied(
     Resource(GATEWAY_API, "HTTPRoute", "httproutes", SERVICE, source="the Gateway API"),
     *("-httproute", INFERENCE_POOL, GATEWAY),
-    project=lambda obj: cached_object(obj, routes.project_http_route, routes.route_keys),
+    project=routes.project_http_route,
 )
 POOL: Final = _applied(
     Resource(
@@ -275,13 +267,13 @@ POOL: Final = _applied(
         source="the Gateway API Inference Extension",
     ),
     POOL_ENDING,
-    project=lambda obj: cached_object(obj, routes.project_pool, partial(own_key, INFERENCE_POOL)),
+    project=routes.project_pool,
 )
 """All of them are watched: a router may refer to one of its author's."""
 DEPLOYMENT: Final = _applied(
     Resource("apps/v1", "Deployment", "deployments", SERVICE),
     *(PICKER_ENDING, "RoleBinding", "ConfigMap", INFERENCE_POOL),
-    project=lambda obj: cached_object(obj, routes.project_deployment),
+    project=routes.project_deployment,
 )
 AUTOSCALER: Final = _applied(
     Resource(autoscaler.API_VERSION, autoscaler.KIND, "horizontalpodautoscalers"),
@@ -292,7 +284,7 @@ AUTOSCALER: Final = _applied(
 INGRESS: Final = _applied(
     Resource("networking.k8s.io/v1", "Ingress", "ingresses", SERVICE),
     *("-ingress", API),
-    project=lambda obj: cached_object(obj, routes.project_ingress),
+    project=routes.project_ingress,
 )
 OBJECTIVE: Final = _plain(
     OBJECTIVES_API,

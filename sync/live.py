@@ -14,15 +14,15 @@ from intent.service.member import ServiceKey
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind
-from sync.observed.cached import AppliedObject, CachedObject, Owner, UnreadableObject, owners
+from sync.observed.cached import AppliedObject, Owner, UnreadableObject, owners
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.inferenceservice import CachedInferenceService
-from sync.observed.lws import LeaderWorkerSetProjection
+from sync.observed.lws import CachedLeaderWorkerSet
 from sync.snapshot import Snapshot
 from sync.watch.cache import Caches, cache_of
 
-OwnerRow = CachedInferenceService | CachedObject[LeaderWorkerSetProjection]
+OwnerRow = CachedInferenceService | CachedLeaderWorkerSet
 CONFLICT: Final = 409
 CONFIG_MAPS: Final = OUTPUTS[CONFIG_MAP]
 
@@ -76,10 +76,10 @@ class OwnerCheck:
                 row = await cache.read(bytes(item))
                 if row is None or row.name in known:
                     continue
-                if not isinstance(row, CachedObject):
+                if isinstance(row, UnreadableObject):
                     message = f"{AUTOSCALER.kind} {row.name} may scale it and cannot be read: {row.why}"
                     raise ApiError(CONFLICT, {"reason": "Unreadable", "message": message})
-                if row.projection == stored.name and not row.deleting:
+                if row.target == stored.name and not row.deleting:
                     cache.put(row)
                     raise BehindError(AUTOSCALER.kind, row.name)
 
@@ -131,7 +131,7 @@ class OwnerCheck:
         if isinstance(row, UnreadableObject):
             return True
         name = self.snapshot.situation.key[1]
-        one = row.projection.ejected if isinstance(row, CachedObject) else None
+        one = row.ejected if isinstance(row, CachedLeaderWorkerSet) else None
         names = {gang.pod_group for gang in self.snapshot.gangs}
         return row.service == name or (one is not None and (one.service == name or one.group in names))
 
@@ -145,7 +145,7 @@ def is_owner(live: Object, row: OwnerRow | UnreadableObject | None, key: Service
 
     It must not be being deleted, nor be a member of another service.
     """
-    one = row.projection.member if isinstance(row, CachedObject) else None
+    one = row.member if isinstance(row, CachedLeaderWorkerSet) else None
     return not live["metadata"].get("deletionTimestamp") and (one is None or one.key == key)
 
 

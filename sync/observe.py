@@ -14,17 +14,17 @@ from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import service_names
 from intent.service.member import Member, ServiceKey, gangs
 from sync.kinds import AUTOSCALER, GATEWAYS, HTTP_ROUTE, INFERENCE_SERVICE, LWS, POD, POD_GROUP, POOL
-from sync.observed.cached import CachedObject, Row
+from sync.observed.cached import Row
 from sync.observed.index_keys import EJECTED, IndexKey
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
-from sync.observed.lws import LeaderWorkerSetProjection
+from sync.observed.lws import CachedLeaderWorkerSet
 from sync.observed.pod_group import PodGroup
 from sync.snapshot import Situation, Snapshot
 from sync.watch.cache import Cache, Caches, cache_of
 
 R = TypeVar("R", bound=Row)
-Sets = tuple[CachedObject[LeaderWorkerSetProjection], ...]
-SetCache = Cache[CachedObject[LeaderWorkerSetProjection]]
+Sets = tuple[CachedLeaderWorkerSet, ...]
+SetCache = Cache[CachedLeaderWorkerSet]
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
     if POOL.kind in caches and value and value.router:
         pool = cache_of(caches, POOL).rows.get((key[0], value.router.pool))
         rows[POOL.kind] = _once(*own[POOL.kind], *((pool,) if pool else ()))
-    stored = {row.name: row.projection.report.replicas for row in rows[LWS.kind] if row.projection.report}
+    stored = {row.name: row.report.replicas for row in rows[LWS.kind] if row.report}
     situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
     return Snapshot(
         situation,
@@ -150,13 +150,13 @@ def _few(key: ServiceKey, service: InferenceServiceIntent | None, sets: SetCache
     """
     names = [member_name(service, role) for role in service.roles] if service else []
     of_roles = [row for name in names if (row := sets.rows.get((key[0], name)))]
-    members = (row for row in sets.of(key) if (one := row.projection.member) and one.key == key)
+    members = (row for row in sets.of(key) if (one := row.member) and one.key == key)
     return _once(*of_roles, *islice(members, 1))
 
 
 def _gang_names(key: ServiceKey, sets: Sets, pod_groups: Iterable[PodGroup]) -> tuple[str, ...]:
     """Return the PodGroups of a service: that of its name first, then those of revisions."""
-    found = (row.projection.member for row in sets)
+    found = (row.member for row in sets)
     of_members = (one.gang for one in found if one and one.key == key)
     stored = (row.name for row in pod_groups if row.service == key[1])
     return tuple(dict.fromkeys((key[1], *of_members, *stored)))
@@ -197,8 +197,8 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
 ) -> Iterator[Situation]:
     """Build the inputs of the plans of all gangs, that of the service's name first."""
     pod_groups = cache_of(caches, POD_GROUP)
-    members = [one for row in sets if (one := row.projection.member) and one.key == key]
-    ejected = [one for row in sets if (one := row.projection.ejected)]
+    members = [one for row in sets if (one := row.member) and one.key == key]
+    ejected = [one for row in sets if (one := row.ejected)]
     by_gang, by_group = gangs(members), gangs(ejected)
     rivals = {one.name for one in members if pod_groups.of(IndexKey(LWS.kind, one.namespace, one.name))}
     empty_for = memory.empty_for((*members, *ejected))

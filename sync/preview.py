@@ -16,11 +16,10 @@ from intent.shapes import metadata, text
 from intent.template import Templates, Unavailable
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, POD, POD_GROUP
 from sync.observe import ServiceMemory, observe
-from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration, configuration, reference
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates, cached_template
-from sync.observed.lws import LeaderWorkerSetProjection
+from sync.observed.lws import CachedLeaderWorkerSet
 from sync.parts.desired import Desired, combined
 from sync.parts.service import desired_state
 from sync.watch.cache import Cache, holding
@@ -46,8 +45,7 @@ def preview(
         for one in inferenceservices
     }
     sets = (
-        CachedObject(one.namespace, one.name, one.uid, one.service, projection=LeaderWorkerSetProjection(one))
-        for one in members
+        CachedLeaderWorkerSet(one.namespace, one.name, one.uid, one.service, member=one) for one in members
     )
     kinds: tuple[Cache[Any], ...] = (
         holding(INFERENCE_SERVICE, requests.values()),

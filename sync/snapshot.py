@@ -11,7 +11,7 @@ from intent.inferenceservice.router import filled
 from intent.service.member import Member, ServiceKey
 from intent.service.rules import conflicting_members, present
 from sync.kinds import LWS, POD, ROUTE_KINDS, Kind
-from sync.observed.cached import CachedObject, Row
+from sync.observed.cached import AppliedObject, Row
 from sync.observed.configuration import Configuration
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
@@ -19,7 +19,7 @@ from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
 
-P = TypeVar("P")
+A = TypeVar("A", bound=AppliedObject)
 R = TypeVar("R", bound=Row)
 
 
@@ -175,7 +175,7 @@ class Snapshot:
     def ejected(self) -> frozenset[str]:
         """The uids of the ejected LeaderWorkerSets that are not being deleted."""
         rows = self.of(LWS)
-        return frozenset(row.uid for row in rows if row.projection.ejected and not row.deleting)
+        return frozenset(row.uid for row in rows if row.ejected and not row.deleting)
 
     @cached_property
     def kept_routes(self) -> frozenset[tuple[str, str]]:
@@ -205,11 +205,11 @@ class Snapshot:
         """The pods of the service; None if they are not known in full."""
         return None if POD.kind in self.unknown else self.of(POD)
 
-    def ours(self, kind: Kind[CachedObject[P]], name: str) -> CachedObject[P] | None:
+    def ours(self, kind: Kind[A], name: str) -> A | None:
         """Return the row of an object of the service that the controller applied, if there is one."""
         return next((row for row in self.of(kind) if row.applied and row.name == name), None)
 
     @cached_property
     def reports(self) -> dict[str, LeaderWorkerSet]:
         """What the LeaderWorkerSets of InferenceServices report, by name."""
-        return {row.name: row.projection.report for row in self.of(LWS) if row.projection.report}
+        return {row.name: row.report for row in self.of(LWS) if row.report}

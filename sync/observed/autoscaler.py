@@ -1,10 +1,11 @@
 """Projection of a HorizontalPodAutoscaler: the name of the LeaderWorkerSet that it scales."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from intent import Object, lws
 from intent.shapes import mapping, text
-from sync.observed.cached import CachedObject, cached_object
+from sync.observed.cached import AppliedObject, applied_fields
 from sync.observed.index_keys import IndexKey
 
 API_VERSION: Final = "autoscaling/v2"
@@ -13,20 +14,23 @@ MANAGER: Final = "kube-controller-manager"
 """The field manager of Kubernetes' own autoscaler."""
 
 
-def cached_autoscaler(obj: Object) -> CachedObject[str] | None:
+@dataclass(frozen=True, slots=True)
+class Autoscaler(AppliedObject):
+    """One HorizontalPodAutoscaler."""
+
+    target: str = ""
+    """The name of the LeaderWorkerSet that it scales; empty if it scales something else."""
+
+
+def cached_autoscaler(obj: Object) -> Autoscaler | None:
     """Project a HorizontalPodAutoscaler; None if the controller did not apply it, and it scales no LWS."""
-    row = cached_object(obj, target, _keys)
-    return row if row.applied or row.projection else None
+    fields, target = applied_fields(obj), _target(obj)
+    keys = (IndexKey(lws.KIND, fields["namespace"], target),)
+    return Autoscaler(**fields, index_keys=keys, target=target) if fields["applied"] or target else None
 
 
-def target(obj: Object) -> str:
-    """Return the name of the LeaderWorkerSet that an autoscaler scales; empty if it scales something else."""
+def _target(obj: Object) -> str:
     reference = mapping(mapping(obj.get("spec")).get("scaleTargetRef"))
     group = text(reference.get("apiVersion")).partition("/")[0]
     is_set = reference.get("kind") == lws.KIND and group == lws.API_VERSION.partition("/")[0]
     return text(reference.get("name")) if is_set else ""
-
-
-def _keys(obj: Object) -> tuple[IndexKey, ...]:
-    """Return the index key of the LeaderWorkerSet that an autoscaler scales."""
-    return (IndexKey(lws.KIND, text(mapping(obj.get("metadata")).get("namespace")), target(obj)),)

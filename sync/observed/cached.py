@@ -6,10 +6,9 @@ differs from the digest of the stored object.
 """
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import msgspec
 import orjson
@@ -20,7 +19,6 @@ from intent.shapes import listed, mapping, text
 from kube.request import FIELD_MANAGER
 from sync.observed.index_keys import Key
 
-P = TypeVar("P")
 SET_BY_SERVER: Final = frozenset(
     {
         *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
@@ -95,16 +93,7 @@ class AppliedObject(Row):
     """Equal for two objects with equal content, the status aside."""
     paused: bool = False
     """Whether an annotation pauses its service."""
-
-
-@dataclass(frozen=True, slots=True)
-class CachedObject(AppliedObject, Generic[P]):
-    """An object with the projection `P` of its kind."""
-
     index_keys: tuple[Key, ...] = ()
-    """Further keys under which a cache finds the row (`index_keys.IndexKey`)."""
-    projection: P = field(kw_only=True)
-    """The fields that its kind needs beyond the common ones."""
 
 
 def weight(row: Row) -> int:
@@ -164,19 +153,16 @@ def common_fields(obj: Object) -> Object:
     }
 
 
-def cached_object(
-    obj: Object,
-    projection: Callable[[Object], P],
-    index_keys: Callable[[Object], tuple[Key, ...]] = lambda _obj: (),
-) -> CachedObject[P]:
-    """Project an object of a kind that the controller applies, either stored or desired."""
-    common = common_fields(obj)
+def applied_object(obj: Object) -> AppliedObject:
+    """Project an object, either stored or desired, of a kind of which no further field is used."""
+    return AppliedObject(**applied_fields(obj))
+
+
+def applied_fields(obj: Object) -> Object:
+    """Return the fields of `AppliedObject`. Raises TooDeepError as `canonical`."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in SET_BY_SERVER}
     rest = {key: value for key, value in obj.items() if key not in NOT_DIGESTED}
-    common["fingerprint"] = digest(
-        rest | {"metadata": metadata}
-    )  # first: it refuses what is nested too deeply
-    return CachedObject(**common, index_keys=index_keys(obj), projection=projection(obj))
+    return {**common_fields(obj), "fingerprint": digest(rest | {"metadata": metadata})}
 
 
 def digest(value: Any) -> bytes:

@@ -16,7 +16,7 @@ from intent.errors import FieldError, Subject
 from intent.inferenceservice.read import API_VERSION, KIND, InferenceServiceIntent, ReadResult, read
 from intent.shapes import listed, mapping, number, text
 from sync.observed.cached import LONGEST, AppliedObject, TooDeepError, canonical, common_fields, digest
-from sync.observed.index_keys import IndexKey, namesake_keys
+from sync.observed.index_keys import namesake_keys
 from sync.observed.inferencetemplate import keys_of
 
 UNREADABLE = "FI881"
@@ -46,7 +46,6 @@ class CachedInferenceService(AppliedObject):
     """Why it is not safe to read."""
     status: Object = field(default_factory=dict, compare=False)
     """The stored status. A change of it alone is no change of the row: it causes no reconcile."""
-    index_keys: tuple[IndexKey, ...] = ()
 
     @property
     def value(self) -> InferenceServiceIntent | None:

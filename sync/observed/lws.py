@@ -1,7 +1,6 @@
 """Projection of a LeaderWorkerSet: the member that it is, its replicas, and whether its status is current."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from intent import Object, budget
@@ -12,7 +11,7 @@ from intent.names import API_ENDING, PICKER_ENDING
 from intent.service.member import Member, ejected, member
 from intent.shapes import listed, mapping, number, text
 from kube.request import FIELD_MANAGER
-from sync.observed.cached import CachedObject, ObjectTooLargeError, cached_object, is_applied
+from sync.observed.cached import AppliedObject, ObjectTooLargeError, applied_fields, is_applied
 from sync.observed.condition import conditions, generation
 from sync.observed.index_keys import leader_worker_set_keys
 
@@ -49,10 +48,10 @@ class LeaderWorkerSet:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderWorkerSetProjection:
-    """What a cache holds of a LeaderWorkerSet beyond the common fields."""
+class CachedLeaderWorkerSet(AppliedObject):
+    """One LeaderWorkerSet."""
 
-    member: Member | None
+    member: Member | None = None
     """None if admission did not expand it."""
     ejected: Member | None = None
     """Set if it is no member, and its templates still name a PodGroup or a service (`member.ejected`)."""
@@ -62,7 +61,7 @@ class LeaderWorkerSetProjection:
     """Whether the annotation `inject: disabled` excludes it from admission."""
 
 
-def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProjection] | None:
+def cached_leader_worker_set(obj: Object) -> CachedLeaderWorkerSet | None:
     """Project a LeaderWorkerSet; None if it does not concern the controller.
 
     It does if it is a member, was ejected, has an InferenceService, or was applied by the controller. So does
@@ -76,17 +75,23 @@ def cached_leader_worker_set(obj: Object) -> CachedObject[LeaderWorkerSetProject
     is_relevant = one or _is_controlled(obj) or is_applied(obj) or is_namesake
     if not (is_relevant or SERVICE in mapping(metadata.get("labels"))):
         return None  # most of other products
-    row = cached_object(obj, partial(_project, one=one), partial(leader_worker_set_keys, one=one))
-    return row if is_relevant or row.projection.member else None
+    row = _row(obj, one)
+    return row if is_relevant or row.member else None
 
 
-def _project(obj: Object, one: Member | None) -> LeaderWorkerSetProjection:
+def _row(obj: Object, one: Member | None) -> CachedLeaderWorkerSet:
+    fields = applied_fields(obj)
     annotations = mapping(mapping(obj.get("metadata")).get("annotations"))
     if EXPANSION in annotations and (over := budget.of_expanded(obj)):
         raise ObjectTooLargeError(over.message)
-    report = project(obj) if _is_controlled(obj) else None
-    disabled = annotations.get(INJECT) == "disabled"
-    return LeaderWorkerSetProjection(member(obj), one, report, disabled)
+    return CachedLeaderWorkerSet(
+        **fields,
+        index_keys=leader_worker_set_keys(obj, one),
+        member=member(obj),
+        ejected=one,
+        report=project(obj) if _is_controlled(obj) else None,
+        disabled=annotations.get(INJECT) == "disabled",
+    )
 
 
 def _is_controlled(obj: Object) -> bool:

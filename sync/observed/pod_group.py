@@ -61,32 +61,30 @@ class PodGroup(AppliedObject):
         """Names of the policies that require no group."""
         return frozenset(policy.name for policy in self.policies if not policy.required)
 
-    @property
-    def index_keys(self) -> tuple[Key, ...]:
-        """The service of its name, itself, and the LeaderWorkerSet for which LWS created it."""
-        named = ((self.namespace, self.name),) if self.service in {"", self.name} else ()
-        own = (*named, IndexKey(POD_GROUP, self.namespace, self.name))
-        return (*own, IndexKey(lws.KIND, self.namespace, self.made_for)) if self.made_for else own
-
 
 def pod_group(obj: Object) -> PodGroup:
     """Project a PodGroup, either stored or desired."""
     metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
-    common = common_fields(obj)
+    common, made_for = common_fields(obj), _made_for(metadata)
+    service = _service(metadata, common["name"]) if common["applied"] else ""
     return PodGroup(
         **common
-        | {
-            "service": _service(metadata, common["name"]) if common["applied"] else "",
-            "owners": _owners(metadata),
-            "fingerprint": _fingerprint(metadata, spec),
-        },
+        | {"service": service, "owners": _owners(metadata), "fingerprint": _fingerprint(metadata, spec)},
+        index_keys=_index_keys(common["namespace"], common["name"], service, made_for),
         roles=_roles(metadata),
         policies=_policies(spec),
         queue=text(spec.get("queue")),
         owned=tuple(field for field in OWNED if spec.get(field)),
-        made_for=_made_for(metadata),
+        made_for=made_for,
         message=_message(obj),
     )
+
+
+def _index_keys(namespace: str, name: str, service: str, made_for: str) -> tuple[Key, ...]:
+    """Return the keys of the service of its name, of itself, and of its LeaderWorkerSet (`made_for`)."""
+    named = ((namespace, name),) if service in {"", name} else ()
+    own = (*named, IndexKey(POD_GROUP, namespace, name))
+    return (*own, IndexKey(lws.KIND, namespace, made_for)) if made_for else own
 
 
 def _service(metadata: Object, name: str) -> str:

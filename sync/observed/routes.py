@@ -12,8 +12,9 @@ from typing import Any
 from intent import Object
 from intent.annotations import PICKER
 from intent.shapes import listed, mapping, number, strings, text
+from sync.observed.cached import AppliedObject, applied_fields
 from sync.observed.condition import ObservedCondition, conditions, current, generation
-from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, IndexKey
+from sync.observed.index_keys import GATEWAY, INFERENCE_POOL, IndexKey, own_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,9 @@ def _answer(one: Object, namespace: str, generation: int) -> ParentStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPRoute:
+class HTTPRoute(AppliedObject):
     """What one HTTPRoute asks for, and the answers of gateways."""
 
-    name: str
     parents: tuple[Parent, ...] = ()
     answers: tuple[ParentStatus, ...] = ()
     hostnames: tuple[str, ...] = ()
@@ -90,7 +90,8 @@ def project_http_route(obj: Object) -> HTTPRoute:
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     namespace = text(metadata.get("namespace"))
     return HTTPRoute(
-        name=text(metadata.get("name")),
+        **applied_fields(obj),
+        index_keys=_route_keys(obj),
         parents=references(spec.get("parentRefs"), namespace),
         answers=answers(status.get("parents"), namespace, generation(obj)),
         hostnames=strings(spec.get("hostnames")),
@@ -98,7 +99,7 @@ def project_http_route(obj: Object) -> HTTPRoute:
     )
 
 
-def route_keys(obj: Object) -> tuple[IndexKey, ...]:
+def _route_keys(obj: Object) -> tuple[IndexKey, ...]:
     """Return the index keys of an HTTPRoute's Gateways and InferencePools, each once."""
     spec, namespace = mapping(obj.get("spec")), text(mapping(obj.get("metadata")).get("namespace"))
     parents = (one for one in references(spec.get("parentRefs"), namespace) if one.kind == GATEWAY)
@@ -121,10 +122,9 @@ def _prefix(spec: Object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class InferencePool:
+class InferencePool(AppliedObject):
     """What one InferencePool selects, and the answers of gateways; empty until a route refers to it."""
 
-    name: str
     answers: tuple[ParentStatus, ...] = ()
     split: bool = False
     """Whether prefillers and decoders share it: without its endpoint picker it is closed."""
@@ -135,7 +135,8 @@ def project_pool(obj: Object) -> InferencePool:
     metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
     found = answers(status.get("parents"), text(metadata.get("namespace")), generation(obj))
     mode = mapping(spec.get("endpointPickerRef")).get("failureMode")
-    return InferencePool(text(metadata.get("name")), found, split=mode == "FailClose")
+    keys = own_key(INFERENCE_POOL, obj)
+    return InferencePool(**applied_fields(obj), index_keys=keys, answers=found, split=mode == "FailClose")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +150,9 @@ class Listener:
 
 
 @dataclass(frozen=True, slots=True)
-class Gateway:
+class Gateway(AppliedObject):
     """One Gateway."""
 
-    namespace: str
-    name: str
     listeners: tuple[Listener, ...] = ()
     addresses: tuple[str, ...] = ()
     accepted: ObservedCondition | None = None
@@ -172,12 +171,12 @@ class Gateway:
 
 def project_gateway(obj: Object) -> Gateway:
     """Project a Gateway."""
-    metadata, spec, status = (mapping(obj.get(key)) for key in ("metadata", "spec", "status"))
+    spec, status = mapping(obj.get("spec")), mapping(obj.get("status"))
     addresses = (text(mapping(one).get("value")) for one in listed(status.get("addresses")))
     found = current(conditions(status.get("conditions")), generation(obj))
     return Gateway(
-        namespace=text(metadata.get("namespace")),
-        name=text(metadata.get("name")),
+        **applied_fields(obj),
+        index_keys=own_key(GATEWAY, obj),
         listeners=tuple(_listener(one) for one in listed(spec.get("listeners")) if isinstance(one, dict)),
         addresses=tuple(address for address in addresses if address),
         accepted=found.get("Accepted"),
@@ -195,7 +194,7 @@ def _listener(one: Object) -> Listener:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(AppliedObject):
     """What the Deployment of an endpoint picker reports."""
 
     available: bool = False
@@ -218,6 +217,7 @@ def project_deployment(obj: Object) -> Deployment:
     pod = mapping(mapping(spec.get("template")).get("spec"))
     found = {one.type: one for one in conditions(status.get("conditions"))}
     return Deployment(
+        **applied_fields(obj),
         available=number(status.get("availableReplicas")) > 0,
         replacing=number(status.get("replicas")) > number(status.get("updatedReplicas")),
         message=_message(found),
@@ -235,10 +235,9 @@ def _message(found: dict[str, ObservedCondition]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ingress:
+class Ingress(AppliedObject):
     """One Ingress: where it is reached."""
 
-    name: str
     addresses: tuple[str, ...] = ()
     """Those of its load balancer, hostnames first; many controllers report none."""
     entries: tuple[tuple[str, str], ...] = ()
@@ -254,7 +253,7 @@ def project_ingress(obj: Object) -> Ingress:
     entries = [_entry(mapping(one)) for one in listed(spec.get("rules"))] or [("", "")]
     exact = [entry for entry in entries if not entry[0].startswith("*.")]
     return Ingress(
-        name=text(mapping(obj.get("metadata")).get("name")),
+        **applied_fields(obj),
         addresses=tuple(one for one in addresses if one),
         entries=tuple(dict.fromkeys(sorted(exact or [("", "")], key=lambda entry: not entry[0]))),
         tls=bool(listed(spec.get("tls"))),

@@ -183,7 +183,7 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
     fitting = snapshot.fitting
     stored = snapshot.ours(POOL, POOL.name(snapshot.situation.key[1]))
     served, picker = serving_members(fitting), PICKERS.get(_present_picker(snapshot).picker, NO_PICKER)
-    if stored is None or snapshot.ejected or stored.projection.split is not is_split(fitting):
+    if stored is None or snapshot.ejected or stored.split is not is_split(fitting):
         return held
     errors = (one for one in unlike_ports(served, picker) if one.error.severity == "error")
     if not served or any(waiting(served)) or any(errors):
@@ -196,8 +196,7 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
 
 def _present_picker(snapshot: Snapshot) -> Deployment:
     """Return what the endpoint picker of the service reports; an empty report if there is none of ours."""
-    row = snapshot.ours(DEPLOYMENT, picker_name(snapshot.situation.key[1]))
-    return row.projection if row else Deployment()
+    return snapshot.ours(DEPLOYMENT, picker_name(snapshot.situation.key[1])) or Deployment("", "")
 
 
 def _picker(

@@ -127,5 +127,5 @@ def _others(snapshot: Snapshot, name: str) -> tuple[str, ...]:
     return tuple(
         f"{AUTOSCALER.kind} {row.name}"
         for row in snapshot.of(AUTOSCALER)
-        if row.projection == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
+        if row.target == name and not (row.deleting or is_ours(AUTOSCALER, row, service, owners))
     )

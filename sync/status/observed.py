@@ -27,7 +27,7 @@ from sync.kinds import (
     SERVICE_KIND,
     Kind,
 )
-from sync.observed.cached import CachedObject
+from sync.observed.cached import Row
 from sync.observed.inferencetemplate import NONE_NAMED, NamedTemplates
 from sync.observed.lws import LeaderWorkerSet
 from sync.observed.pod import ObservedPod
@@ -38,7 +38,7 @@ from sync.parts.routes import IGNORED
 from sync.snapshot import Snapshot
 from sync.status.groups import RoleView, views
 
-P = TypeVar("P")
+R = TypeVar("R", bound=Row)
 ASIDE: Final = ROUTES | {API, AUTOSCALER.kind}
 """Kinds that are judged apart: pods start and run without them."""
 SERVING_ROUTES: Final = ROUTES - {OBJECTIVE.kind}
@@ -182,7 +182,7 @@ def _sets(snapshot: Snapshot, value: InferenceServiceIntent) -> Mapping[str, Lea
     """Return the LeaderWorkerSets by role, without those of an earlier InferenceService of the same name."""
     uid = snapshot.service.uid if snapshot.service else ""
     rows = {
-        row.name: row.projection.report
+        row.name: row.report
         for row in snapshot.of(LWS)
         if any(owner.controller and owner.uid == uid for owner in row.owners)
     }
@@ -193,11 +193,11 @@ def _routes(snapshot: Snapshot, router: Router, desired: Desired) -> ObservedRou
     name, errors = snapshot.situation.key[1], _errors(desired.of_routes)
     return ObservedRoutes(
         router,
-        picker=_projection(snapshot, DEPLOYMENT, picker_name(name)) if router.is_picked else None,
-        pool=_projection(snapshot, POOL, router.pool or POOL.name(name)),
-        http_route=_projection(snapshot, HTTP_ROUTE, HTTP_ROUTE.name(name)),
-        ingress=_projection(snapshot, INGRESS, INGRESS.name(name)) if router.ingress is not None else None,
-        gateways=tuple(row.projection for row in snapshot.of(GATEWAYS)),
+        picker=_row(snapshot, DEPLOYMENT, picker_name(name)) if router.is_picked else None,
+        pool=_row(snapshot, POOL, router.pool or POOL.name(name)),
+        http_route=_row(snapshot, HTTP_ROUTE, HTTP_ROUTE.name(name)),
+        ingress=_row(snapshot, INGRESS, INGRESS.name(name)) if router.ingress is not None else None,
+        gateways=snapshot.of(GATEWAYS),
         unknown=snapshot.unknown,
         errors=errors,
         settled=not snapshot.unapplied & SERVING_ROUTES and not snapshot.is_deleting,
@@ -205,8 +205,8 @@ def _routes(snapshot: Snapshot, router: Router, desired: Desired) -> ObservedRou
     )
 
 
-def _projection(snapshot: Snapshot, kind: Kind[CachedObject[P]], name: str) -> P | None:
-    return next((row.projection for row in snapshot.of(kind) if row.name == name), None)
+def _row(snapshot: Snapshot, kind: Kind[R], name: str) -> R | None:
+    return next((row for row in snapshot.of(kind) if row.name == name), None)
 
 
 def _errors(findings: tuple[Finding, ...]) -> tuple[FieldError, ...]:

@@ -34,7 +34,7 @@ def condition(kind: str, status: str, reason: str, message: str = "") -> Object:
 def test_it_is_found_by_the_set_that_it_scales() -> None:
     row = kept(hpa())
 
-    assert row.projection == "r1-decode"
+    assert row.target == "r1-decode"
     assert row.index_keys == (("LeaderWorkerSet", "team-a", "r1-decode"),)
 
 
@@ -54,7 +54,7 @@ def test_one_that_scales_something_else_is_not_kept(target: Any) -> None:
 
 
 def test_ours_is_kept_whatever_somebody_else_made_it_scale() -> None:
-    assert kept(hpa({"kind": "Deployment", "name": "d"}, managedFields=APPLIED)).projection == ""
+    assert kept(hpa({"kind": "Deployment", "name": "d"}, managedFields=APPLIED)).target == ""
 
 
 def test_a_change_of_the_status_changes_no_fingerprint() -> None:

@@ -7,18 +7,12 @@ import pytest
 
 from intent import Object
 from sync.kinds import DEPLOYMENT, GATEWAYS, HTTP_ROUTE, LWS, is_ours
-from sync.observed.cached import CachedObject, row_keys
-from sync.observed.cached import cached_object as cached_object_with
+from sync.observed.cached import applied_object, row_keys
 from tests.sync.samples import lws
 
 OURS = [{"manager": "fusioninfer", "operation": "Apply", "fieldsV1": {"f:metadata": {}, "f:spec": {}}}]
 REPLACED = [OURS[0] | {"fieldsV1": {"f:metadata": {}}}]
 """Other managers have written all of the spec since."""
-
-
-def cached_object(obj: Object) -> CachedObject[None]:
-    """Project the common fields of an object."""
-    return cached_object_with(obj, lambda _obj: None)
 
 
 def deployment(**metadata: Any) -> Object:
@@ -42,7 +36,7 @@ def deployment(**metadata: Any) -> Object:
     ids=["uid", "version", "generation", "managers", "status", "of a list"],
 )
 def test_fields_set_by_the_api_server_make_no_difference(obj: Object) -> None:
-    assert cached_object(obj).fingerprint == cached_object(deployment()).fingerprint
+    assert applied_object(obj).fingerprint == applied_object(deployment()).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -54,14 +48,14 @@ def test_fields_set_by_the_api_server_make_no_difference(obj: Object) -> None:
     ],
 )
 def test_every_other_change_makes_a_difference(change: Object) -> None:
-    assert cached_object(deployment() | change).fingerprint != cached_object(deployment()).fingerprint
+    assert applied_object(deployment() | change).fingerprint != applied_object(deployment()).fingerprint
 
 
 def test_the_projected_object_is_not_changed() -> None:
     obj = deployment(managedFields=OURS)
     before = copy.deepcopy(obj)
 
-    cached_object(obj)
+    applied_object(obj)
 
     assert obj == before
 
@@ -73,7 +67,7 @@ BY_MEMBER = {"kind": "LeaderWorkerSet", "name": "r1-decode", "uid": "uid-decode"
 @pytest.mark.parametrize("owner", [BY_SERVICE, BY_MEMBER], ids=["service", "member"])
 @pytest.mark.parametrize("labels", [{"fusioninfer.io/service": "x"}, {}], ids=["another", "no label"])
 def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, labels: Object) -> None:
-    row = cached_object(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
+    row = applied_object(deployment(managedFields=OURS, ownerReferences=[owner], labels=labels))
 
     assert is_ours(DEPLOYMENT, row, "r1", frozenset({owner["uid"], "uid-more"}))
 
@@ -95,18 +89,18 @@ def test_what_we_applied_for_an_owner_is_ours_whatever_its_label(owner: Object, 
     ],
 )
 def test_no_other_object_is_ours(metadata: Object) -> None:
-    assert not is_ours(DEPLOYMENT, cached_object(deployment(**metadata)), "r1", frozenset({"uid-r1"}))
+    assert not is_ours(DEPLOYMENT, applied_object(deployment(**metadata)), "r1", frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_stays_ours_after_others_wrote_all_of_its_spec() -> None:
-    row = cached_object(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
+    row = applied_object(deployment(managedFields=REPLACED, ownerReferences=[BY_SERVICE]))
 
     assert is_ours(DEPLOYMENT, row, "r1", frozenset({"uid-r1"}))
 
 
 def test_what_we_applied_without_owners_is_an_orphan_of_the_service_in_its_label() -> None:
-    row = cached_object(deployment(managedFields=OURS))
-    other = cached_object(deployment(managedFields=OURS, name="of-another-team"))
+    row = applied_object(deployment(managedFields=OURS))
+    other = applied_object(deployment(managedFields=OURS, name="of-another-team"))
 
     assert [is_ours(DEPLOYMENT, one, "r1", frozenset()) for one in (row, other)] == [True, False]
     assert not is_ours(DEPLOYMENT, row, "r2", frozenset())
@@ -118,14 +112,14 @@ def test_what_we_applied_without_owners_is_an_orphan_of_the_service_in_its_label
     ids=["not applied", "owned", "another spec"],
 )
 def test_no_other_object_is_an_orphan(metadata: Object) -> None:
-    assert not is_ours(DEPLOYMENT, cached_object(deployment(**metadata)), "r1", frozenset())
+    assert not is_ours(DEPLOYMENT, applied_object(deployment(**metadata)), "r1", frozenset())
 
 
 def test_an_lws_without_a_record_is_kept_if_an_inference_service_controls_it() -> None:
     obj = lws()
     obj["metadata"] |= {"annotations": {}, "ownerReferences": [BY_SERVICE]}
 
-    assert isinstance(LWS.project(obj), CachedObject)
+    assert LWS.project(obj)
 
 
 def test_a_route_has_the_index_keys_of_its_gateways() -> None:

@@ -14,7 +14,6 @@ from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent, R
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.kinds import ROUTES
-from sync.observed.cached import CachedObject
 from sync.observed.configuration import Configuration
 from sync.observed.pod import ObservedPod
 from sync.observed.routes import Deployment
@@ -42,7 +41,7 @@ def plan(
     **known: Any,
 ) -> Desired:
     """Desire the routes of these members; `picks` is the generation of the endpoint picker that there is."""
-    picker = CachedObject(KEY[0], "r1-epp", applied=True, projection=Deployment(picker=picks))
+    picker = Deployment(KEY[0], "r1-epp", applied=True, picker=picks)
     rows = {"Deployment": (picker,)} if picks else {}
     return routes(seen(*members, service=service, configuration=read, rows=rows, **known), settings)
 

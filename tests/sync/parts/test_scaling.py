@@ -6,9 +6,10 @@ import pytest
 
 from intent import Object
 from sync.kinds import AUTOSCALER, LWS
-from sync.observed.cached import CachedObject, Owner
+from sync.observed.autoscaler import Autoscaler
+from sync.observed.cached import Owner
 from sync.observed.inferenceservice import cached_inferenceservice
-from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
+from sync.observed.lws import CachedLeaderWorkerSet, LeaderWorkerSet
 from sync.parts.desired import Desired
 from sync.parts.service import desired_state
 from sync.snapshot import Situation, Snapshot
@@ -34,13 +35,13 @@ SCALED = asking(replicas=None, scaling=scaling(pods(), minReplicas=2))
 def autoscaler(name: str = "mine", *, target: str = DECODE, ours: bool = False, **fields: Any) -> Any:
     """Return the row of an autoscaler."""
     owned: dict[str, Any] = {"applied": True, "owners": (OWNER,)} if ours else {}
-    return CachedObject(KEY[0], name, projection=target, **owned, **fields)
+    return Autoscaler(KEY[0], name, target=target, **owned, **fields)
 
 
 def stored(replicas: int = 5, scaler: str = KUBERNETES) -> Any:
     """Return the row of the decode role's LeaderWorkerSet."""
     report = LeaderWorkerSet(DECODE, replicas, scaler=scaler)
-    return CachedObject(KEY[0], DECODE, projection=LeaderWorkerSetProjection(None, report=report))
+    return CachedLeaderWorkerSet(KEY[0], DECODE, report=report)
 
 
 def snapshot(service: Object, *autoscalers: Any, sets: tuple[Any, ...] = (), **fields: Any) -> Snapshot:

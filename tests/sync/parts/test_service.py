@@ -13,9 +13,8 @@ from intent.served import LEADERS, Serving
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.kinds import LWS, OUTPUTS, ROUTES
-from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import cached_inferenceservice
-from sync.observed.lws import LeaderWorkerSetProjection
+from sync.observed.lws import CachedLeaderWorkerSet
 from sync.parts.desired import Desired, Refusal
 from sync.parts.service import ALL, desired_state
 from sync.parts.sets import SETS
@@ -338,7 +337,7 @@ def test_the_pool_of_held_routes_keeps_its_owners_while_one_is_ejected() -> None
     """Its other routes have this owner too, and stay with it: without the pool they lead nowhere."""
     other = prefill("q", role_name="prefill-2", routing=SPLIT)
     rows = there(desired_state(snapshot(None, (*HALVES, other)), SETTINGS))
-    gone = CachedObject(*KEY, "uid-p", projection=LeaderWorkerSetProjection(None, HALVES[0]))
+    gone = CachedLeaderWorkerSet(*KEY, "uid-p", ejected=HALVES[0])
 
     left = (replace(other, routing=QUEUED), HALVES[1])
     found = desired_state(snapshot(None, left, LeaderWorkerSet=(gone,), **rows), SETTINGS)

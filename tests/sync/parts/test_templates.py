@@ -11,10 +11,9 @@ from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.served import LEADERS, Serving
 from intent.service.member import Member
 from sync.kinds import POOL, ROUTES
-from sync.observed.cached import CachedObject
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.inferencetemplate import OFF, NamedTemplates, cached_template
-from sync.observed.lws import LeaderWorkerSet, LeaderWorkerSetProjection
+from sync.observed.lws import CachedLeaderWorkerSet, LeaderWorkerSet
 from sync.parts.service import desired_state
 from sync.snapshot import Situation, Snapshot
 from tests.builders.isvc import isvc, router, worker
@@ -41,9 +40,9 @@ def named(*rows: Any, trouble: str = "") -> NamedTemplates:
     return NamedTemplates(("base",), {one.name: one for one in rows}, trouble)
 
 
-def stored(version: str) -> CachedObject[LeaderWorkerSetProjection]:
+def stored(version: str) -> CachedLeaderWorkerSet:
     report = LeaderWorkerSet("svc-inference", templates_version=version)
-    return CachedObject("team-a", "svc-inference", projection=LeaderWorkerSetProjection(None, report=report))
+    return CachedLeaderWorkerSet("team-a", "svc-inference", report=report)
 
 
 def snapshot(value: InferenceServiceIntent, templates: NamedTemplates, version: str = "") -> Snapshot:

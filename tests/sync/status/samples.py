@@ -86,7 +86,7 @@ def route(*answers: ParentStatus, **fields: Any) -> HTTPRoute:
         "parents": (GATEWAY,),
         "answers": answers or (ParentStatus(GATEWAY, said(), said()),),
     }
-    return HTTPRoute("r1-httproute", **(known | fields))
+    return HTTPRoute("team-a", "r1-httproute", **(known | fields))
 
 
 def gateway(**fields: Any) -> Gateway:
@@ -98,6 +98,11 @@ def gateway(**fields: Any) -> Gateway:
         "programmed": said(reason="Programmed"),
     }
     return Gateway("team-a", "gw", **(known | fields))
+
+
+def deployment(**fields: Any) -> Deployment:
+    """Return the Deployment of an endpoint picker."""
+    return Deployment("team-a", "r1-epp", **fields)
 
 
 def router(*, picked: bool = True, attached: bool = True, ingress: bool = False, pool: str = "") -> Router:
@@ -115,8 +120,8 @@ ALONE: Final = router(picked=False, attached=False, ingress=True)
 def routes(router: Router = ROUTER, **fields: Any) -> ObservedRoutes:
     """Return routes that work."""
     known: dict[str, Any] = {
-        "picker": Deployment(available=True, current=True, picker="llm-d-0.7"),
-        "pool": InferencePool("r1-pool", (ParentStatus(GATEWAY, said(), said()),)),
+        "picker": deployment(available=True, current=True, picker="llm-d-0.7"),
+        "pool": InferencePool("team-a", "r1-pool", answers=(ParentStatus(GATEWAY, said(), said()),)),
         "http_route": route(),
         "gateways": (gateway(),),
     }

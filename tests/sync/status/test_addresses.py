@@ -122,7 +122,7 @@ def test_an_ingress_has_the_url_of_its_first_rule(
 def test_the_url_of_a_gateway_comes_first() -> None:
     taken = route(ParentStatus(GATEWAY, said(), said()), parents=(GATEWAY,))
     at = gateway(listeners=(WEB,), addresses=("10.0.0.1",))
-    ingress = Ingress("r1-ingress", ("10.0.0.2",), (("", ""),))
+    ingress = Ingress("team-a", "r1-ingress", addresses=("10.0.0.2",), entries=(("", ""),))
     both = routes(http_route=taken, gateways=(at,), ingress=ingress)
 
     made = status(seen(routes=both, api="r1-api"), {}, NOW)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intent import Object
-from sync.observed.routes import Deployment, InferencePool, ParentStatus
+from sync.observed.routes import InferencePool, ParentStatus
 from sync.status import status
 from sync.status.observed import Observed
 from sync.status.reasons import CONDITIONS, OPTIONAL
@@ -21,6 +21,7 @@ from tests.sync.status.samples import (
     NOW,
     P0,
     RULE,
+    deployment,
     gateway,
     group,
     lws,
@@ -104,14 +105,17 @@ CAUSES: Final[dict[str, tuple[Change, tuple[str, ...]]]] = {
     ),
     "routes that are not applied": (routed(settled=False), ROUTES),
     "a deleted endpoint picker": (routed(picker=None), ROUTES),
-    "an unavailable endpoint picker": (routed(picker=Deployment(current=True)), ROUTES),
-    "an endpoint picker with an old status": (routed(picker=Deployment(available=True)), ROUTES),
-    "a deleted pool": (routed(pool=None), ROUTES),
-    "a refused pool": (
-        routed(pool=InferencePool("r1-pool", (ParentStatus(GATEWAY, REFUSED, said()),))),
+    "an unavailable endpoint picker": (routed(picker=deployment(current=True)), ROUTES),
+    "an endpoint picker with an old status": (
+        routed(picker=deployment(available=True)),
         ROUTES,
     ),
-    "a pool without an answer": (routed(pool=InferencePool("r1-pool")), ROUTES),
+    "a deleted pool": (routed(pool=None), ROUTES),
+    "a refused pool": (
+        routed(pool=InferencePool("team-a", "r1-pool", answers=(ParentStatus(GATEWAY, REFUSED, said()),))),
+        ROUTES,
+    ),
+    "a pool without an answer": (routed(pool=InferencePool("team-a", "r1-pool")), ROUTES),
     "a deleted route": (routed(http_route=None), ROUTES),
     "a refused route": (answered(ParentStatus(GATEWAY, REFUSED, said())), ROUTES),
     "an unresolved reference": (answered(ParentStatus(GATEWAY, said(), REFUSED)), ROUTES),

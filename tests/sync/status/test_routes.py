@@ -7,7 +7,7 @@ import pytest
 
 from intent.errors import FieldError
 from intent.inferenceservice.read import Router
-from sync.observed.routes import Deployment, InferencePool, Ingress, Parent, ParentStatus
+from sync.observed.routes import InferencePool, Ingress, Parent, ParentStatus
 from sync.status.observed import Observed, ObservedRoutes
 from tests.sync.status.samples import (
     ALONE,
@@ -15,6 +15,7 @@ from tests.sync.status.samples import (
     ROUTER,
     RULE,
     Case,
+    deployment,
     each,
     gateway,
     judged,
@@ -32,11 +33,11 @@ YES: Final = ParentStatus(GATEWAY, said(), said())
 NO_LISTENER: Final = ParentStatus(GATEWAY, said("False", "NotAllowedByListeners", "forbidden"), said())
 NO_PARENT: Final = ParentStatus(OTHER, said("False", "NoMatchingParent"))
 INVALID: Final = (gateway(programmed=said("False", "Invalid")),)
-POOL: Final = InferencePool("r1-pool")
+POOL: Final = InferencePool("team-a", "r1-pool")
 OWN_ROUTE: Final = router(attached=False)
 OWN_POOL: Final = router(pool="theirs")
 BOTH: Final = router(ingress=True)
-REPLACED: Final = Deployment(available=True, current=True, replacing=True)
+REPLACED: Final = deployment(available=True, current=True, replacing=True)
 
 
 def observed(router: Router = ROUTER, **fields: Any) -> Observed:
@@ -50,7 +51,7 @@ def refused(why: str, text: str = "no") -> Observed:
 
 
 def pool(*answers: ParentStatus) -> InferencePool:
-    return InferencePool("r1-pool", answers)
+    return InferencePool("team-a", "r1-pool", answers=answers)
 
 
 def alone(ingress: Ingress | None) -> Observed:
@@ -155,20 +156,23 @@ OF_POOLS: Final[dict[str, Case]] = {
 }
 OF_PICKERS: Final[dict[str, Case]] = {
     "being replaced": (observed(picker=REPLACED), "Unknown NotObserved"),
-    "of an earlier generation": (observed(picker=Deployment(available=True)), "Unknown NotObserved"),
+    "of an earlier generation": (
+        observed(picker=deployment(available=True)),
+        "Unknown NotObserved",
+    ),
 }
 OF_INGRESSES: Final[dict[str, Case]] = {
     "alone": (
-        alone(Ingress("r1-ingress", ("10.0.0.1",))),
+        alone(Ingress("team-a", "r1-ingress", addresses=("10.0.0.1",))),
         "True IngressCreated: Ingress r1-ingress has 10.0.0.1",
     ),
     "no address": (
-        alone(Ingress("r1-ingress")),
+        alone(Ingress("team-a", "r1-ingress")),
         "True IngressCreated: Ingress r1-ingress has no address yet",
     ),
     "missing": (alone(None), "False RouteMissing: missing: Ingress"),
     "missing beside a route": (observed(BOTH), "False RouteMissing"),
-    "beside a route": (observed(BOTH, ingress=Ingress("r1-ingress")), "True RoutesAccepted"),
+    "beside a route": (observed(BOTH, ingress=Ingress("team-a", "r1-ingress")), "True RoutesAccepted"),
 }
 
 
@@ -231,7 +235,7 @@ def test_requests_without_their_priority_are_served_and_the_reason_is_named() ->
             "InvalidParameters: no such ConfigMap",
         ),
         (
-            observed(picker=Deployment(available=False, message="exceeded quota", current=True)),
+            observed(picker=deployment(available=False, message="exceeded quota", current=True)),
             "PickerNotAvailable",
             "not available: exceeded quota",
         ),

@@ -12,7 +12,7 @@ from intent.service.member import ejected
 from sync.kinds import HTTP_ROUTE, LWS
 from sync.observed.cached import UnreadableObject
 from sync.observed.index_keys import IndexKey, Key, leader_worker_set_keys
-from sync.observed.routes import route_keys
+from sync.observed.routes import project_http_route
 from sync.watch.availability import ENOUGH
 from sync.watch.cache import DELETIONS, Cache
 from tests.sync.samples import KEY, hold, lws, take
@@ -131,7 +131,9 @@ def parents(*names: str) -> Object:
 
 
 def test_two_references_to_one_gateway_have_one_index_key() -> None:
-    assert route_keys(parents("g", "g", "h")) == tuple(IndexKey("Gateway", "team-a", name) for name in "gh")
+    assert project_http_route(parents("g", "g", "h")).index_keys == tuple(
+        IndexKey("Gateway", "team-a", name) for name in "gh"
+    )
 
 
 def test_an_lws_with_the_name_of_its_endpoint_picker_has_no_key_twice() -> None:

@@ -145,7 +145,7 @@ async def test_added_changed_and_deleted_objects_are_followed(api: Api, cache: C
     api.edit(path("d"), replicas=5)
     api.remove(path("p"))
 
-    await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [5])
+    await eventually(lambda: [row.member.replicas for row in cache.rows.values()] == [5])
 
 
 async def test_a_member_that_opts_out_is_dropped(api: Api, cache: Cache[Any]) -> None:
@@ -203,7 +203,7 @@ async def test_changes_are_followed_in_a_cluster_that_was_restored_after_a_delet
 
     api.put(path("p"), lws("p", replicas=3))
 
-    await eventually(lambda: [row.projection.member.replicas for row in cache.rows.values()] == [3])
+    await eventually(lambda: [row.member.replicas for row in cache.rows.values()] == [3])
 
 
 @pytest.mark.usefixtures("cache")
