@@ -85,7 +85,7 @@ EXTENSION: Final = System(
     "Inference Extension",
     (1, 6),
     (
-        Release((1, 0), "routes and priorities; a pool has one port"),
+        Release((1, 0), "routes and priorities; no routes where engines serve several ports"),
         Release((1, 1), "routes and priorities"),
         Release((1, 5), "routes and priorities", "1.5.0"),
         Release(

@@ -32,7 +32,6 @@ from sync.observed import volcano
 from sync.observed.index_keys import IndexKey, Key, service_keys
 from sync.parts.desired import Desired, Refusal, refusal_finding
 from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
-from sync.parts.traffic import TARGET_PORTS, with_one_port
 from sync.queue import Queue
 from sync.snapshot import Snapshot
 from sync.state import RETRY_REFUSED, ServiceState
@@ -64,14 +63,12 @@ class Unapplied:
         """Add a desired object that was not applied, and why."""
         part = part_of(obj["kind"], obj["metadata"]["name"])
         self.refusals += (replace(refusal, kind=part) for refusal in refusals)
-        if not (refusals and all(one.partly for one in refusals)):
-            self.kinds.add(part)
+        self.kinds.add(part)
 
-    def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> None:
-        """Add an error of a request that applies no desired object."""
+    def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> tuple[Refusal, ...]:
+        """Add an error of a request; return what to say about it: nothing where a cache is behind."""
         self.errors.append(error)
-        if not isinstance(error, BehindError):
-            self.others.append(retryable(kind, name, error, problem))
+        return () if isinstance(error, BehindError) else (retryable(kind, name, error, problem),)
 
 
 @dataclass(slots=True)
@@ -111,7 +108,7 @@ class Controller:
             missing = frozenset(unapplied.kinds) | left_alone.keys() & (ALL | {API})
             report_in = await self.report(state, snapshot, desired, missing)
         except ApiError as error:
-            unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
+            unapplied.others += unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
         said = _in_events_alone(snapshot, unapplied)
         findings = (*desired.all_findings, *said)
         self._count(state, findings)
@@ -153,29 +150,11 @@ class Controller:
                 unapplied.add(obj)
                 continue
             try:
-                if found := await self._apply(state, obj, check):
-                    unapplied.add(obj, *found)
+                if refusal := await self.writer.apply(state, kind, obj, check):
+                    unapplied.add(obj, refusal)
             except ApiError as error:
-                unapplied.errors.append(error)
-                is_finding = not isinstance(error, BehindError)
-                name = obj["metadata"]["name"]
-                unapplied.add(obj, *([retryable(kind, name, error)] if is_finding else []))
+                unapplied.add(obj, *unapplied.fail(error, kind, obj["metadata"]["name"], "is not written"))
         return unapplied
-
-    async def _apply(self, state: ServiceState, obj: Object, check: OwnerCheck) -> tuple[Refusal, ...]:
-        """Apply one object; an InferencePool that is refused with several ports, with the first one.
-
-        Returns why it is not written as desired.
-        """
-        kind = OUTPUTS[obj["kind"]]
-        refusal = await self.writer.apply(state, kind, obj, check)
-        if refusal is None:
-            return ()
-        fewer = with_one_port(obj) if TARGET_PORTS in refusal.message else None
-        if fewer is None:
-            return (refusal,)
-        again = await self.writer.apply(state, kind, fewer, check)
-        return tuple(dict.fromkeys((refusal, again))) if again else (replace(refusal, partly=True),)
 
     async def prune(
         self, state: ServiceState, snapshot: Snapshot, desired: Desired, unapplied: Unapplied
@@ -190,7 +169,7 @@ class Controller:
                 if await check.allows_deletion(row):
                     await self.writer.delete(state, kind, row)
             except ApiError as error:
-                unapplied.fail(error, kind, row.name, "is not deleted")
+                unapplied.others += unapplied.fail(error, kind, row.name, "is not deleted")
 
     async def report(
         self, state: ServiceState, before: Snapshot, desired: Desired, unapplied: frozenset[str]

@@ -188,7 +188,7 @@ def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
     return refused(kind, name, codes.refused, f"is refused: {error}") if error.code in REFUSED else None
 
 
-def retryable(kind: Kind[Any], name: str, error: ApiError, problem: str = "is not written") -> Refusal:
+def retryable(kind: Kind[Any], name: str, error: ApiError, problem: str) -> Refusal:
     """Return the refusal for an error that may pass; the request is tried again, with a growing delay."""
     return replace(refused(kind, name, kind.ownership.codes.refused, f"{problem}: {error}"), retryable=True)
 

@@ -66,8 +66,6 @@ class Refusal:
     """Whether another try may succeed."""
     name: str = ""
     """The name of the object; empty if the refusal concerns all objects of the kind."""
-    partly: bool = False
-    """Whether the object was written without what is refused of it."""
 
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:

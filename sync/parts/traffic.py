@@ -25,7 +25,6 @@ from sync.parts.desired import manifest
 from sync.parts.endpoints import Endpoints
 from sync.parts.strategies import preset_text
 
-TARGET_PORTS: Final = "targetPorts"
 EVERYTHING: Final[Object] = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}]}
 NO_TIMEOUT: Final[Object] = {"request": "0s"}
 """A long generation exceeds the default timeout of gateways (Envoy: 15 seconds)."""
@@ -115,7 +114,7 @@ def inference_pool(routes: Routes) -> Object:
     """Render the InferencePool: the pods that serve, and the endpoint picker that chooses among them."""
     spec = {
         "selector": {"matchLabels": {SERVICE: routes.name, **routes.endpoints.selector}},
-        TARGET_PORTS: [{"number": port} for port in routes.endpoints.ports],
+        "targetPorts": [{"number": port} for port in routes.endpoints.ports],
         "endpointPickerRef": {
             "name": picker_name(routes.name),
             "port": {"number": GRPC_PORT},
@@ -124,13 +123,6 @@ def inference_pool(routes: Routes) -> Object:
         },
     }
     return routes.object(POOL.kind, POOL.name(routes.name), spec=spec)
-
-
-def with_one_port(pool: Object) -> Object | None:
-    """Return an InferencePool with its first port, which v1.0 alone allows; None if it is so."""
-    spec = pool["spec"]
-    fewer = spec | {TARGET_PORTS: spec[TARGET_PORTS][:1]} if TARGET_PORTS in spec else spec
-    return None if fewer == spec else pool | {"spec": fewer}
 
 
 def objectives(routes: Routes) -> Iterator[Object]:

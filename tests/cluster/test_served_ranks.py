@@ -16,7 +16,7 @@ import pytest
 from intent import Object
 from intent.annotations import SERVICE
 from tests.builders.lws import changed, container, lws, template
-from tests.cluster.testbed.api import ApiError, amend, get, items, path
+from tests.cluster.testbed.api import ApiError, get, items, path
 from tests.cluster.testbed.containers import name_of, report
 from tests.cluster.testbed.controllers import apply, becomes
 from tests.cluster.testbed.flows import namespace_on
@@ -44,7 +44,6 @@ SERVERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 HEALTH: Final[Object] = {"httpGet": {"path": "/health", "port": 8000}}
 BODY: Final[Object] = {"model": "stand-in", "prompt": "Hello"}
 NOBODY: Final = "127.0.0.1:1"
-POOLS: Final = "inferencepools.inference.networking.k8s.io"
 ENOUGH: Final = 20
 """Requests after which what is asked at times has been asked."""
 
@@ -171,10 +170,10 @@ class Ranks:
         except TypeError:
             self.answers.append(Answer(way, said=repr(answer)))
 
-    def reach(self, servers: set[tuple[str, str]], picked: set[tuple[str, str]] | None = None) -> None:
-        """Wait until requests reach these servers, `picked` through the gateway, and then no others."""
-        ways, since = {"service": servers, "gateway": picked or servers}, len(self.answers)
-        wanted = {Answer(way, *one) for way, found in ways.items() for one in found}
+    def reach(self, servers: set[tuple[str, str]]) -> None:
+        """Wait until requests reach these servers, also through the gateway, and then no others."""
+        since = len(self.answers)
+        wanted = {Answer(way, *one) for way in ("service", "gateway") for one in servers}
 
         def reached() -> set[Answer]:
             nonlocal since
@@ -230,21 +229,6 @@ def test_a_rolling_update_to_servers_in_all_pods_and_back_loses_nothing(
             before = mode
 
     assert [answer for answer in one.answers if not answer.ranks] == []
-
-
-def test_a_definition_that_allows_one_port_leaves_the_first_one(room: Network, tmp_path: Path) -> None:
-    """As in v1.0 of the Gateway API Inference Extension; the Service has all of them."""
-    api, where = room.cluster.api, path("customresourcedefinitions", name=POOLS)
-    stored = get(api, where)
-    (version,) = [at for at, one in enumerate(stored["spec"]["versions"]) if one["name"] == "v1"]
-    most = f"/spec/versions/{version}/schema/openAPIV3Schema/properties/spec/properties/targetPorts/maxItems"
-    amend(api, where, [{"op": "replace", "path": most, "value": 1}])
-    try:
-        with served(room, tmp_path, MULTI_PORT, "llm-d-0.7") as one:
-            first = {each for each in expected(MULTI_PORT, MULTI_PORT) if each[1] in {"0", "2"}}
-            one.reach(expected(MULTI_PORT, MULTI_PORT), picked=first)
-    finally:
-        amend(api, where, [{"op": "replace", "path": most, "value": 8}])
 
 
 def test_a_picker_that_follows_no_ports_of_its_pool_is_replaced(room: Network, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from aiohttp import web
 from catalog.pickers.generations import ROUTER_OBJECTIVES_API
 from intent import Object
 from sync.kinds import LWS, OUTPUTS
-from tests.builders import lws as members
-from tests.builders.lws import container, put, template
 from tests.sync.conftest import Start, eventually
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws, role, routed
@@ -189,29 +187,6 @@ async def test_the_routes_are_created_once_that_lws_is_gone(api: Api, start: Sta
     await eventually(lambda: ROUTES["Service"] in api.objects)
 
     assert not before
-
-
-async def test_a_definition_that_allows_one_port_leaves_the_pool_the_first(api: Api, start: Start) -> None:
-    """As in v1.0 of the Gateway API Inference Extension. What depends on the pool is written all the same."""
-
-    def admit(obj: Object) -> None:
-        if len(obj["spec"].get("targetPorts", ())) > 1:
-            text = '{"kind": "Status", "reason": "Invalid", "message": "spec.targetPorts: Too many: 8"}'
-            raise web.HTTPUnprocessableEntity(text=text, content_type="application/json")
-
-    args = ["M", "-dp", "16", "--data-parallel-size-local", "8", "--data-parallel-multi-port-external-lb"]
-    pods = template(container(image="vllm/vllm-openai:v0.28.0", args=args))
-    worker = put(members.lws(2, pods, strategy="queue-size"))
-    worker["metadata"] |= {"namespace": HOME, "name": "w", "uid": "w"}
-    api.put(OUTPUTS["LeaderWorkerSet"].path(HOME, "w"), worker)
-    api.prune = admit
-    pool = OUTPUTS["InferencePool"].path(HOME, "svc-pool")
-
-    start()
-
-    await eventually(lambda: any("targetPorts: Too many" in one["message"] for one in api.findings()))
-    assert api.objects[pool]["spec"]["targetPorts"] == [{"number": 8000}]
-    assert OUTPUTS["Deployment"].path(HOME, "svc-epp") in api.objects
 
 
 @pytest.mark.usefixtures("served")
