@@ -28,7 +28,7 @@ CONFIG_MAPS: Final = OUTPUTS[CONFIG_MAP]
 
 
 class BehindError(ApiError):
-    """A cache is behind: the decision that was based on it is made again. It is no finding."""
+    """What was seen is no longer so: the decision that was based on it is made again. It is no finding."""
 
     def __init__(self, kind: str, name: str) -> None:
         message = f"{kind} {name} has changed since it was last seen; nothing is changed or deleted"

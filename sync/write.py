@@ -60,11 +60,14 @@ class Writer:
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
         """
+        name = desired["metadata"]["name"]
         try:
             return await self._apply_or_find(state, kind, desired, check)
         except ApiError as error:
-            if refusal := lasting(kind, desired["metadata"]["name"], error):
+            if refusal := lasting(kind, name, error):
                 return refusal
+            if error.crossed:  # another writer came between the dry run and the apply; a status often does
+                raise BehindError(kind.kind, name) from error
             raise
 
     async def _apply_or_find(
@@ -98,30 +101,17 @@ class Writer:
     async def _apply(
         self, state: ServiceState, kind: Kind[A], desired: Object, stored: A | None, check: OwnerCheck | None
     ) -> Refusal | None:
-        """Apply an object of which this is stored, as far as it is known."""
+        """Apply an object of which this is stored, as far as it is known: a dry run, a decision, a write.
+
+        Raises `ApiError`, also where the stored object is no longer as the dry run saw it.
+        """
         fingerprint, history = digest(desired), state.history(kind.kind, desired["metadata"]["name"])
         if stored and history.is_settled(fingerprint, stored.fingerprint):
             return None
         attempt = Attempt(kind, desired, fingerprint, kind.projected(desired), stored, history)
         owners = check.snapshot.owners if check else NO_OWNERS
-        if decided := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
-            return decided if isinstance(decided, Refusal) else None
-        try:
-            return await self._try(state, attempt, check, of_version=True)
-        except ApiError as error:
-            if not error.crossed:
-                raise
-        # Another writer came between the dry run and the apply; a status often does.
-        return await self._try(state, attempt, check, of_version=False)
-
-    async def _try(
-        self, state: ServiceState, attempt: Attempt[A], check: OwnerCheck | None, *, of_version: bool
-    ) -> Refusal | None:
-        """Send a dry run, decide by its answer, and write. Raises `ApiError`.
-
-        `of_version`: apply only to the version that the dry run saw.
-        """
-        kind, desired, stored, history = attempt.kind, attempt.desired, attempt.stored, attempt.history
+        if known := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
+            return known if isinstance(known, Refusal) else None
         is_released = stored is not None and await self._keep_live_values(state, kind, desired)
         answer = await self._dry_run(kind, desired, stored)
         decided = decide(attempt, answer, is_released=is_released)
@@ -130,18 +120,17 @@ class Writer:
         if isinstance(decided, Refusal):
             return decided
         if isinstance(decided, Skip):
-            history.settle(attempt.digest, stored.fingerprint if stored else b"")
+            history.settle(fingerprint, stored.fingerprint if stored else b"")
             return None
         if stored and check:
             await check.confirm(stored, desired)
-        version = decided.version if of_version else ""
-        written = await self._write(state, kind, desired, decided.premerge, version)
+        written = await self._write(state, kind, desired, decided.premerge, decided.version)
         if written is None:
             return None
-        if stored and history.note(attempt.digest, time.monotonic()):
+        if stored and history.note(fingerprint, time.monotonic()):
             self.metrics.repairs.labels(kind.kind).inc()
         row = kind.projected(written)
-        history.settle(attempt.digest, row.fingerprint)
+        history.settle(fingerprint, row.fingerprint)
         state.changes.append(Change(decided.verb, kind.kind, row))
         return None
 

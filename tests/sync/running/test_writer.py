@@ -13,7 +13,6 @@ from kube.client import Client
 from kube.request import apply
 from sync.decide import ApplyHistory
 from sync.kinds import OUTPUTS, POD_GROUP, WATCHED
-from sync.lease import LeadershipLostError
 from sync.live import BehindError
 from sync.metrics import ControllerMetrics
 from sync.observed.pod_group import API_VERSION as VOLCANO
@@ -206,53 +205,25 @@ async def written(new: New, permit: Permit = lambda: FOR_EVER) -> Writer:
     return made
 
 
-def overtaken(api: Api, times: int) -> None:
-    """Let another client write port 7 just before each of our next writes arrives."""
-    left = list(range(times))
+async def test_a_write_that_crosses_another_one_changes_nothing_until_it_is_decided_again(
+    api: Api, new: New
+) -> None:
+    writer, left = await written(new), [1]
 
     def overtake(request: web.Request) -> None:
+        """Let another client write port 7 just before our next write arrives."""
         if left and request.method == "PATCH" and "dryRun" not in request.query:
             left.pop()
             api.edit(PATH, ports=[with_port(7)])
 
     api.fault = overtake
 
-
-async def test_a_change_in_between_is_not_overwritten(api: Api, new: New) -> None:
-    seconds = iter((FOR_EVER,))
-
-    def once() -> float:
-        for left in seconds:
-            return left
-        raise LeadershipLostError("over")
-
-    writer = await written(new, once)
-    overtaken(api, 1)
-
-    with pytest.raises(LeadershipLostError):
+    with pytest.raises(BehindError):
         await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+    kept = port(api)
+    await writer.apply(STATE, SERVICE, wanted(with_port(2)))
 
-    assert port(api) == 7
-
-
-async def test_a_leader_tries_again_at_once(api: Api, new: New) -> None:
-    writer = await written(new)
-    overtaken(api, 2)
-
-    refusal = await writer.apply(STATE, SERVICE, wanted(with_port(2)))
-
-    assert (refusal, port(api)) == (None, 2)
-
-
-async def test_a_change_in_between_is_no_conflict(api: Api, new: New) -> None:
-    writer = await written(new)
-    for _ in range(2):
-        api.edit(PATH, ports=[with_port(5)])
-        writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
-        overtaken(api, 3)
-        await writer.apply(STATE, SERVICE, wanted(with_port(1)))
-
-    assert (STATE.contested, port(api)) == ({}, 1)
+    assert (kept, port(api)) == (7, 2)
 
 
 async def test_the_api_server_receives_our_deadline(api: Api, new: New) -> None:
