@@ -6,26 +6,23 @@ The Event of an undone change is recorded for the changed object, too.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from intent import Object
 from intent.annotations import PAUSED, ROLES
 from intent.errors import Subject
 from intent.lws import KIND as LWS
-from intent.shapes import listed, mapping
+from intent.shapes import mapping, text
 from sync.decide import ChangeVerb
 from sync.events import Occurrence
 from sync.kinds import OUTPUTS, ROUTES
+from sync.observe import ServiceMemory
 from sync.observed.cached import AppliedObject
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
 from sync.status import by_type
-from sync.status.conditions import FOLLOWED
 from sync.status.reasons import EVENTS
-
-KEPT: Final = "pods keep theirs; to take it, run fusioninfer refresh, or set spec.followTemplates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +53,24 @@ def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired)
         yield _occurrence(subject, reason, message, about=message)
 
 
-def readiness(before: str, service: CachedInferenceService) -> tuple[str, Occurrence | None]:
-    """Return the last known status of `Ready`, and what to record if it has changed from `before`."""
-    condition = by_type(service.status).get("Ready", {})
-    now = str(condition.get("status", ""))
-    if now not in {"True", "False"}:
-        return before, None
-    if now == before or (now == "False" and not before):
-        return now, None
-    reason = "ServiceReady" if now == "True" else "ServiceNotReady"
-    return now, _occurrence(service.subject, reason, str(condition.get("message", "")))
+def conditions_changed(
+    memory: ServiceMemory, before: Object, service: CachedInferenceService
+) -> Iterator[Occurrence]:
+    """Yield what to record about the conditions of a service, and remember its status.
 
-
-def templates_changed(before: Object, service: CachedInferenceService) -> Iterator[Occurrence]:
-    """Yield what to record about templates that are no longer current, and were in the status `before`."""
-    known = set(_outdated(before))
-    later = FOLLOWED if service.value and service.value.follows else KEPT
-    for version in _outdated(service.status):
-        if version not in known:
-            namespace, name, generation = version
-            template = f"InferenceTemplate {namespace}/{name}"
-            message = f"{template} is no longer as it was read (generation {generation}): {later}"
-            yield _occurrence(service.subject, "TemplateChanged", message, about=template)
-
-
-def _outdated(status: Object) -> Iterator[tuple[str, ...]]:
-    """Yield namespace, name and generation of the templates that a status calls no longer current."""
-    for one in map(mapping, listed(status.get("appliedTemplates"))):
-        if one.get("current") is False:
-            yield tuple(str(one.get(key)) for key in ("namespace", "name", "generation"))
+    `before` is an earlier status, with which the first one is compared.
+    """
+    old, new = by_type(before if memory.status is None else memory.status), by_type(service.status)
+    was, ready = (text(one.get("Ready", {}).get("status")) for one in (old, new))
+    was = memory.ready or was
+    if ready == "True" != was or (was, ready) == ("True", "False"):
+        reason = "ServiceReady" if ready == "True" else "ServiceNotReady"
+        yield _occurrence(service.subject, reason, text(new["Ready"].get("message")))
+    applied, message = (text(new.get("TemplatesApplied", {}).get(key)) for key in ("reason", "message"))
+    if applied == "TemplateChanged" and message != old.get("TemplatesApplied", {}).get("message"):
+        yield _occurrence(service.subject, applied, message, about=message)
+    memory.status = service.status
+    memory.ready = ready if ready in {"True", "False"} else memory.ready
 
 
 def _reason(one: Change) -> str:

@@ -19,7 +19,7 @@ from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError, logged
 from kube.request import get
 from sync import WORKERS
-from sync.changes import occurrences, readiness, templates_changed
+from sync.changes import conditions_changed, occurrences
 from sync.clock import Pace, now
 from sync.decide import prunable, retryable
 from sync.events import Occurrence, lasting
@@ -195,14 +195,9 @@ class Controller:
         changes, state.changes = state.changes, []
         if changes:
             yield from occurrences(changes, snapshot, desired)
-        row, memory = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key), state.memory
+        row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key)
         if row is not None:
-            before = memory.ready or readiness("", snapshot.service or row)[0]
-            memory.ready, found = readiness(before, row)
-            yield from (found,) if found else ()
-            earlier = memory.status if memory.status is not None else (snapshot.service or row).status
-            yield from templates_changed(earlier, row)
-            memory.status = row.status
+            yield from conditions_changed(state.memory, (snapshot.service or row).status, row)
 
     def forget_if_gone(self, state: ServiceState) -> None:
         """Drop the state of a service that has neither members nor an InferenceService any more."""
