@@ -6,7 +6,6 @@ Rules of this package:
 3. A message names one cause and its remedy; what several roles wait for is one line.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
@@ -32,7 +31,6 @@ OPTIONAL: Final = ("url", "addresses", "appliedTemplates")
 """Fields that a status may lack."""
 OURS: Final = frozenset({*CONDITIONS, "Progressing"})
 """The types of condition that the controller writes, or wrote in an earlier release."""
-_RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)").fullmatch
 
 
 def report(snapshot: Snapshot, desired: Desired, now: str) -> Object | None:
@@ -150,5 +148,5 @@ def _without(value: Any, field: str) -> Object:
 
 
 def _dated(stored: Any, now: str, *, same: bool) -> str:
-    """Return the stored time if nothing changed since and it is RFC 3339, else `now`."""
-    return stored if same and isinstance(stored, str) and _RFC_3339(stored) else now
+    """Return the stored time if there is one and nothing changed since, else `now`."""
+    return text(stored) if same and stored else now

@@ -37,12 +37,6 @@ def test_only_a_changed_condition_gets_a_new_time() -> None:
     assert condition("Active", SHORT, before, LATER)["lastTransitionTime"] == LATER
 
 
-def test_an_invalid_time_is_replaced() -> None:
-    before = {"conditions": [condition("Ready", seen()) | {"lastTransitionTime": "yesterday"}]}
-
-    assert condition("Ready", seen(), before, LATER)["lastTransitionTime"] == LATER
-
-
 def test_a_long_message_is_truncated() -> None:
     long = FieldError("spec", None, "no " * 1000, "FI108")
 
