@@ -173,7 +173,7 @@ def caches_of(live: Live) -> Caches:
 
 def _cache(kind: Kind[Any], answer: Answer) -> Cache[Any]:
     rows = filter(None, map(Cache(kind).project, answer.objects))
-    return holding(kind, rows, answer.unknown, absent=not answer.served)
+    return holding(kind, rows, answer.unknown)
 
 
 def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:

@@ -26,8 +26,6 @@ class Scope:
 
     trouble: str = NOT_LISTED
     """Why the objects are not known; empty if they are. Rows that were known before stay."""
-    absent: bool = False
-    """Whether the API server does not serve the kind."""
     failures: int = 0
     """Failed lists in a row."""
     denials: int = 0
@@ -36,9 +34,9 @@ class Scope:
     """When the API server last answered its list or its watch, on the clock of `time.monotonic`."""
 
     @property
-    def settled(self) -> bool:
-        """Whether the objects are known, or the kind is unavailable."""
-        return self.trouble != NOT_LISTED
+    def absent(self) -> bool:
+        """Whether the API server does not serve the kind."""
+        return self.denials >= ENOUGH
 
 
 @dataclass(slots=True)
@@ -53,11 +51,6 @@ class Availability:
     """Called when the objects of the kind become known; nothing is, until this process is the leader."""
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once each scope is known, or unavailable: further waiting does not help."""
-
-    @property
-    def absent(self) -> bool:
-        """Whether the API server does not serve the kind."""
-        return all(scope.absent for scope in self.scopes.values())
 
     @property
     def heard(self) -> float:
@@ -77,19 +70,18 @@ class Availability:
         """Record that the API server answered for a scope, whatever it said."""
         self.scopes[namespace].heard = time.monotonic()
 
-    def fail(self, namespace: str, why: str, *, denied: bool) -> tuple[bool, bool]:
+    def fail(self, namespace: str, why: str, *, denied: bool) -> bool:
         """Record a failed list; `denied`: the API server's discovery lacks the kind.
 
-        Returns whether it makes the kind unavailable, and whether it proves that the kind is not served.
+        Returns whether it makes the kind unavailable.
         """
         scope = self.scopes[namespace]
         scope.failures, scope.denials = scope.failures + 1, scope.denials + 1 if denied else 0
-        is_absent = scope.denials >= ENOUGH
-        is_new = scope.trouble in {"", NOT_LISTED} and scope.failures >= ENOUGH and not is_absent
+        is_new = scope.trouble in {"", NOT_LISTED} and scope.failures >= ENOUGH and not scope.absent
         if is_new:
-            scope.absent, scope.trouble = False, why
+            scope.trouble = why
             self._settle()
-        return is_new, is_absent
+        return is_new
 
     def become_known(self, namespace: str, *, absent: bool = False) -> None:
         """Record that all objects of a scope are stored; `absent`: the kind is not served, it may come later.
@@ -97,7 +89,7 @@ class Availability:
         Services that waited for that are reconciled.
         """
         scope = self.scopes[namespace]
-        had_trouble, scope.trouble, scope.absent = bool(scope.trouble), "", absent
+        had_trouble, scope.trouble = bool(scope.trouble), ""
         if not absent:  # so that one failure of another sort makes it unavailable
             scope.failures = scope.denials = 0
         self._settle()
@@ -106,5 +98,5 @@ class Availability:
 
     def _settle(self) -> None:
         self.trouble = next((scope.trouble for scope in self.scopes.values() if scope.trouble), "")
-        if all(one.settled for one in self.scopes.values()):
+        if all(scope.trouble != NOT_LISTED for scope in self.scopes.values()):
             self.settled.set()

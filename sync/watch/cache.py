@@ -196,15 +196,15 @@ class Cache(Generic[R]):
 
     async def fail(self, why: str, *, denied: bool, namespace: str = EVERYWHERE) -> None:
         """Record a failed list; `denied`: the API server's discovery lacks the kind (`Availability.fail`)."""
-        known, plural = self.availability, self.kind.resource.plural
-        is_unavailable, is_absent = known.fail(namespace, why, denied=denied)
-        if is_unavailable:
+        scope, plural = self.availability.scopes[namespace], self.kind.resource.plural
+        was_absent = scope.absent
+        if self.availability.fail(namespace, why, denied=denied):
             log.error("kind unavailable", kind=plural, namespace=namespace)
-        if is_absent and not known.scopes[namespace].absent:
+        if scope.absent and not was_absent:
             log.info("kind not served", kind=plural)
             await self._remove_others(frozenset(), namespace)
-        if is_absent:
-            known.become_known(namespace, absent=True)
+        if scope.absent:
+            self.availability.become_known(namespace, absent=True)
 
     async def _remove_others(self, names: AbstractSet[NamespacedName], namespace: str) -> None:
         """Remove the rows of a scope but those of these names; other tasks run meanwhile.
@@ -262,11 +262,9 @@ Caches = Mapping[str, Cache[Any]]
 """Caches by the name of their kind."""
 
 
-def holding(
-    kind: Kind[R], rows: Iterable[R | UnreadableObject] = (), unknown: str = "", *, absent: bool = False
-) -> Cache[R]:
+def holding(kind: Kind[R], rows: Iterable[R | UnreadableObject] = (), unknown: str = "") -> Cache[R]:
     """Return a cache with these rows; `unknown` is why there may be others, empty if there are none."""
-    cache = Cache(kind, availability=Availability({EVERYWHERE: Scope(unknown, absent=absent)}, unknown))
+    cache = Cache(kind, availability=Availability({EVERYWHERE: Scope(unknown)}, unknown))
     for row in rows:
         cache.insert(row)
     return cache

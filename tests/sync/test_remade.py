@@ -60,7 +60,7 @@ async def test_without_its_crd_the_objects_of_a_service_stay_until_the_garbage_c
         del api.objects[SERVICE]
     api.absent = {INFERENCE_SERVICE.resource.plural}
     api.forget()
-    await eventually(lambda: served.caches[INFERENCE_SERVICE.kind].availability.absent)
+    await eventually(lambda: served.caches[INFERENCE_SERVICE.kind].availability.scopes[""].absent)
     served.changed((HOME, "r1"))
     await quiet(2)
     without = uids(api)
@@ -159,7 +159,7 @@ async def test_objects_whose_crd_is_deleted_and_made_again_are_as_before(
         api.remove(path)
     api.absent = {kind.resource.plural}
     api.forget()
-    await eventually(lambda: served.caches[kind.kind].availability.absent)
+    await eventually(lambda: served.caches[kind.kind].availability.scopes[""].absent)
     await quiet(2)
 
     api.absent = set()

@@ -149,7 +149,7 @@ def nothing_without(row: str) -> None:
 
     def change(prune: Any) -> Any:
         async def pruned(self: Any, state: Any, snapshot: Any, desired: Any, unapplied: Any) -> Any:
-            if self.caches[getattr(_sync("kinds"), row).kind].availability.absent:
+            if self.caches[getattr(_sync("kinds"), row).kind].availability.scopes[""].absent:
                 desired = replace(desired, objects=(), held_objects=frozenset(), held=frozenset())
             return await prune(self, state, snapshot, desired, unapplied)
 

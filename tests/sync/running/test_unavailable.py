@@ -75,7 +75,7 @@ async def test_a_kind_whose_crd_is_deleted_is_absent(api: Api, served: Controlle
     api.absent = {HTTP_ROUTE.resource.plural}
     api.forget()
 
-    await eventually(lambda: served.caches[HTTP_ROUTE.kind].availability.absent)
+    await eventually(lambda: served.caches[HTTP_ROUTE.kind].availability.scopes[""].absent)
 
     assert served.caches[HTTP_ROUTE.kind].rows == {}
 

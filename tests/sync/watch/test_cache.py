@@ -205,7 +205,7 @@ async def test_failed_lists_empty_no_cache(denied: list[bool]) -> None:
     for one in denied:
         await cache.fail("404", denied=one)
 
-    assert (cache.availability.absent, cache.of(KEY), woken) == (False, (row(7),), [])
+    assert (cache.availability.scopes[""].absent, cache.of(KEY), woken) == (False, (row(7),), [])
 
 
 async def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
@@ -215,7 +215,7 @@ async def test_a_kind_that_discovery_denies_repeatedly_is_absent() -> None:
         await cache.fail("404", denied=True)
 
     assert (
-        cache.availability.absent,
+        cache.availability.scopes[""].absent,
         cache.of(KEY),
         cache.availability.trouble,
         cache.availability.settled.is_set(),
