@@ -12,7 +12,6 @@ whole share. Then it waits for its turn: for the end of one reconcile of each na
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
@@ -83,8 +82,6 @@ class Queue:
     """The resync: services in which nothing is known to have changed."""
     taken: int = 0
     """The number of services taken from `ready` since the last one of the resync."""
-    running: Counter[str] = field(default_factory=Counter)
-    """The number of running reconciles by namespace."""
     again: set[ServiceKey] = field(default_factory=set)
     later: dict[ServiceKey, asyncio.TimerHandle] = field(default_factory=dict)
     failures: dict[ServiceKey, Backoff] = field(default_factory=dict)
@@ -136,15 +133,12 @@ class Queue:
         """Return the next key that may begin now, if there is one; `done` must follow."""
         if key := self._next():
             self.since.pop(key, None)
-            self.running[key[0]] += 1
             self.begun[key] = time.monotonic()
         return key
 
     def done(self, key: ServiceKey) -> None:
         """End the reconcile of a key."""
         del self.begun[key]
-        self.running.subtract((key[0],))
-        self.running += Counter()  # without zeros
         self.filled.set()
         if key in self.again:
             self.again.discard(key)
@@ -172,7 +166,7 @@ class Queue:
         return None
 
     def _has_share(self, namespace: str) -> bool:
-        return self.running[namespace] < self.share
+        return sum(key[0] == namespace for key in self.begun) < self.share
 
     def _due(self, key: ServiceKey) -> None:
         self.later.pop(key, None)

@@ -47,8 +47,6 @@ class PodGroup(AppliedObject):
     queue: str = ""
     owned: tuple[str, ...] = ()
     """The fields of `OWNED` that are set."""
-    made_for: str = ""
-    """The LeaderWorkerSet for which LWS's own Volcano provider made it (KEP-407)."""
     message: str = ""
     """Why the gang cannot be scheduled: Volcano's condition `Unschedulable`.
 
@@ -65,17 +63,16 @@ class PodGroup(AppliedObject):
 def pod_group(obj: Object) -> PodGroup:
     """Project a PodGroup, either stored or desired."""
     metadata, spec = mapping(obj.get("metadata")), mapping(obj.get("spec"))
-    common, made_for = common_fields(obj), _made_for(metadata)
+    common = common_fields(obj)
     service = _service(metadata, common["name"]) if common["applied"] else ""
     return PodGroup(
         **common
         | {"service": service, "owners": _owners(metadata), "fingerprint": _fingerprint(metadata, spec)},
-        index_keys=_index_keys(common["namespace"], common["name"], service, made_for),
+        index_keys=_index_keys(common["namespace"], common["name"], service, _made_for(metadata)),
         roles=_roles(metadata),
         policies=_policies(spec),
         queue=text(spec.get("queue")),
         owned=tuple(field for field in OWNED if spec.get(field)),
-        made_for=made_for,
         message=_message(obj),
     )
 
@@ -115,7 +112,10 @@ def _roles(metadata: Object) -> frozenset[str]:
 
 
 def _made_for(metadata: Object) -> str:
-    """Return the LeaderWorkerSet whose pod owns it (LWS `pkg/schedulerprovider/volcano_provider.go`)."""
+    """Return the LeaderWorkerSet for which LWS's own Volcano provider made it, for a pod of it (KEP-407).
+
+    Source: LWS `pkg/schedulerprovider/volcano_provider.go`.
+    """
     owned_by_pod = any(owner.kind == "Pod" for owner in owners(metadata))
     return text(mapping(metadata.get("labels")).get(LWS_NAME)) if owned_by_pod else ""
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from intent import Object
+from sync.observed.index_keys import IndexKey
 from sync.observed.pod_group import pod_group, surplus
 from tests.sync.samples import APPLIED, decode, planned, prefill
 
@@ -78,7 +79,7 @@ def test_a_pod_group_made_by_lws_names_its_lws() -> None:
         }
     }
 
-    assert pod_group(obj).made_for == "d"
+    assert IndexKey("LeaderWorkerSet", "team-a", "d") in pod_group(obj).index_keys
 
 
 @pytest.mark.parametrize(("status", "message"), [("True", "6/6 tasks"), ("False", "")])
