@@ -59,9 +59,8 @@ def get(path: str) -> Request:
 
 def page(path: str, selector: str, fields: str, token: str, most: int) -> Request:
     """List at most so many objects, by labels and fields; `token` continues after the previous page."""
-    given = {"labelSelector": selector, "fieldSelector": fields, "limit": str(most), "continue": token}
-    query = _given(**given)
-    return Request("list", path, query)
+    query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(most), "continue": token}
+    return Request("list", path, _given(**query))
 
 
 def watch(path: str, selector: str, version: str, seconds: int) -> Request:

@@ -130,11 +130,16 @@ class Queue:
         return key
 
     def take(self) -> ServiceKey | None:
-        """Return the next key that may begin now, if there is one; `done` must follow."""
-        if key := self._next():
-            self.since.pop(key, None)
-            self.begun[key] = time.monotonic()
-        return key
+        """Return the next key of which the namespace has not used its share, if any; `done` must follow."""
+        lanes = (self.unchanged, self.ready) if self.taken >= LANES - 1 else (self.ready, self.unchanged)
+        for lane in lanes if len(self.begun) < SPACES * self.share else ():
+            if found := lane.take(self._has_share):
+                key, _ = found
+                self.taken = 0 if lane is self.unchanged else self.taken + 1
+                self.since.pop(key, None)
+                self.begun[key] = time.monotonic()
+                return key
+        return None
 
     def done(self, key: ServiceKey) -> None:
         """End the reconcile of a key."""
@@ -155,15 +160,6 @@ class Queue:
     def longest(self) -> float:
         """Return the seconds for which the longest of the running reconciles has run; 0 if none runs."""
         return _age(self.begun)
-
-    def _next(self) -> ServiceKey | None:
-        """Take the next service whose namespace has not used its share; None if there is none."""
-        lanes = (self.unchanged, self.ready) if self.taken >= LANES - 1 else (self.ready, self.unchanged)
-        for lane in lanes if len(self.begun) < SPACES * self.share else ():
-            if found := lane.take(self._has_share):
-                self.taken = 0 if lane is self.unchanged else self.taken + 1
-                return found[0]
-        return None
 
     def _has_share(self, namespace: str) -> bool:
         return sum(key[0] == namespace for key in self.begun) < self.share
