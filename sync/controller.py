@@ -43,6 +43,8 @@ from sync.write import Writer
 log: Final = structlog.stdlib.get_logger(__name__)
 LISTED_WITHIN: Final = 60.0
 """Seconds after which the controller starts without the kinds that are not listed yet."""
+EVENT_SECONDS: Final = 5.0
+"""Seconds that the API server may take for an Event: nothing waits for one."""
 VERSION_INTERVAL: Final = 60.0
 """Seconds after which the version of Volcano, and which InferenceObjectives are served, is read again."""
 
@@ -113,13 +115,14 @@ class Controller:
         findings = (*desired.all_findings, *said)
         self._count(state, findings)
         found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
+        send = partial(self.writer.send, state, "Event", at_most=EVENT_SECONDS)
         # A timer is needed; the return of an unavailable kind is announced by `Availability.recovered`.
         is_refused = any(one.code != UNAVAILABLE for one in unapplied.refusals)
         delays = (
             *left_alone.values(),
             desired.requeue_after,
             report_in,
-            await state.events.record(partial(self.writer.event, state), found),
+            await state.events.record(send, found),
             state.retry_in(is_refused=is_refused),
         )
         self.queue.add_later(key, min((seconds for seconds in delays if seconds is not None), default=None))

@@ -28,9 +28,6 @@ from sync.watch.cache import Caches, cache_of
 
 log: Final = structlog.stdlib.get_logger(__name__)
 A = TypeVar("A", bound=AppliedObject)
-EVENT_SECONDS: Final = 5.0
-"""Seconds that the API server may take for an Event: nothing waits for one."""
-NO_OWNERS: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -53,7 +50,7 @@ class Writer:
     # --- apply --------------------------------------------------------------------------------------
 
     async def apply(
-        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None = None
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck
     ) -> Refusal | None:
         """Apply an object server-side, unless that changes nothing or it is not ours (`decide`).
 
@@ -71,7 +68,7 @@ class Writer:
             raise
 
     async def _apply_or_find(
-        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck | None
+        self, state: ServiceState, kind: Kind[A], desired: Object, check: OwnerCheck
     ) -> Refusal | None:
         """Apply an object; if its create is refused, look for one that the cache lacks.
 
@@ -99,7 +96,7 @@ class Writer:
         raise BehindError(kind.kind, name)
 
     async def _apply(
-        self, state: ServiceState, kind: Kind[A], desired: Object, stored: A | None, check: OwnerCheck | None
+        self, state: ServiceState, kind: Kind[A], desired: Object, stored: A | None, check: OwnerCheck
     ) -> Refusal | None:
         """Apply an object of which this is stored, as far as it is known: a dry run, a decision, a write.
 
@@ -109,8 +106,7 @@ class Writer:
         if stored and history.is_settled(fingerprint, stored.fingerprint):
             return None
         attempt = Attempt(kind, desired, fingerprint, kind.projected(desired), stored, history)
-        owners = check.snapshot.owners if check else NO_OWNERS
-        if known := before_dry_run(attempt, state.key[1], owners, time.monotonic()):
+        if known := before_dry_run(attempt, state.key[1], check.snapshot.owners, time.monotonic()):
             return known if isinstance(known, Refusal) else None
         is_released = stored is not None and await self._keep_live_values(state, kind, desired)
         answer = await self._dry_run(kind, desired, stored)
@@ -122,7 +118,7 @@ class Writer:
         if isinstance(decided, Skip):
             history.settle(fingerprint, stored.fingerprint if stored else b"")
             return None
-        if stored and check:
+        if stored:
             await check.confirm(stored, desired)
         written = await self._write(state, kind, desired, decided.premerge, decided.version)
         if written is None:
@@ -258,10 +254,6 @@ class Writer:
         self.metrics.writes.labels(kind, request.verb).inc()
         log.info("write", kind=kind, verb=request.verb, path=request.path)
         return await self.client.write(request, seconds)
-
-    async def event(self, state: ServiceState, request: Request) -> Object | None:
-        """Send an Event."""
-        return await self.send(state, "Event", request, EVENT_SECONDS)
 
     def is_paused(self, state: ServiceState) -> bool:
         """Return whether a service is paused, or has an object whose annotation pauses it.

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from aiohttp import web
@@ -12,15 +12,17 @@ from intent import Object
 from kube.client import Client
 from kube.request import apply
 from sync.decide import ApplyHistory
-from sync.kinds import OUTPUTS, POD_GROUP, WATCHED
-from sync.live import BehindError
+from sync.kinds import OUTPUTS, POD_GROUP, WATCHED, Kind
+from sync.live import BehindError, OwnerCheck
 from sync.metrics import ControllerMetrics
 from sync.observed.pod_group import API_VERSION as VOLCANO
+from sync.parts.desired import Refusal
 from sync.state import ServiceState
 from sync.watch.cache import Cache
 from sync.write import Writer
 from tests.sync.conftest import FOR_EVER, Background, eventually
 from tests.sync.fake_api import Api, Fault, status
+from tests.sync.samples import seen
 
 STATE = ServiceState(("team-a", "r1"))
 SERVICE = OUTPUTS["Service"]
@@ -39,6 +41,11 @@ def wanted(port: Object) -> Object:
 
 
 WANTED: Final = wanted(OURS)
+
+
+async def applied(writer: Writer, kind: Kind[Any], desired: Object) -> Refusal | None:
+    """Apply an object for a service without members."""
+    return await writer.apply(STATE, kind, desired, OwnerCheck(writer.client, writer.caches, seen()))
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +68,7 @@ def new(client: Client) -> New:
 async def writer(api: Api, new: New) -> Writer:
     """Return a writer that wrote a Service, to which another client adds a port that makes ours invalid."""
     made = new()
-    await made.apply(STATE, SERVICE, WANTED)
+    await applied(made, SERVICE, WANTED)
     api.edit(PATH, ports=[THEIRS])
     made.caches["Service"].put(SERVICE.project(api.objects[PATH]))
 
@@ -80,7 +87,7 @@ async def test_a_write_sends_what_it_needs_and_no_more(api: Api, new: New) -> No
 
     async def sent(port: Object) -> list[tuple[str, str]]:
         api.requests.clear()
-        await writer.apply(STATE, SERVICE, wanted(port))
+        await applied(writer, SERVICE, wanted(port))
         return list(api.requests)
 
     assert await sent(OURS) == [create, apply]
@@ -98,11 +105,11 @@ def refused_create(request: web.Request) -> web.Response | None:
 
 async def test_an_object_that_exists_is_changed_though_its_create_is_refused(api: Api, new: New) -> None:
     writer = new()
-    await writer.apply(STATE, SERVICE, WANTED)
+    await applied(writer, SERVICE, WANTED)
     writer.caches["Service"].drop(("team-a", "r1-epp"))  # its label was removed
     api.fault = refused_create
 
-    assert await writer.apply(STATE, SERVICE, wanted(OTHER)) is None
+    assert await applied(writer, SERVICE, wanted(OTHER)) is None
     assert api.objects[PATH]["spec"]["ports"] == [OTHER]
 
 
@@ -110,7 +117,7 @@ async def test_an_object_of_another_that_the_cache_lacks_is_not_called_refused(a
     api.put(PATH, wanted(THEIRS))
     api.fault = refused_create
 
-    refusal = await new().apply(STATE, SERVICE, WANTED)
+    refusal = await applied(new(), SERVICE, WANTED)
 
     assert (refusal and refusal.code, api.objects[PATH]["spec"]["ports"]) == ("FI871", [THEIRS])
 
@@ -120,7 +127,7 @@ async def test_an_object_that_is_deleted_between_dry_run_and_read_is_no_finding(
     api.fault = lambda request: exists if request.method == "POST" else None
 
     with pytest.raises(BehindError):
-        await new().apply(STATE, SERVICE, WANTED)
+        await applied(new(), SERVICE, WANTED)
 
 
 @pytest.mark.parametrize("fault", [lambda _request: None, refused_create])
@@ -134,14 +141,14 @@ async def test_an_object_that_only_the_cache_lacks_is_not_written_by_an_old_plan
     api.fault = fault
 
     with pytest.raises(BehindError):
-        await writer.apply(STATE, POD_GROUP, {**group, "spec": {"minMember": 3}})
+        await applied(writer, POD_GROUP, {**group, "spec": {"minMember": 3}})
 
     assert api.objects[path]["spec"] == {"minMember": 2}
     assert ("team-a", "r1") in writer.caches[POD_GROUP.kind].rows
 
 
 async def test_an_item_that_makes_ours_invalid_is_removed(api: Api, writer: Writer) -> None:
-    refusal = await writer.apply(STATE, SERVICE, WANTED)
+    refusal = await applied(writer, SERVICE, WANTED)
 
     assert (refusal, api.objects[PATH]["spec"]["ports"]) == (None, [OURS])
 
@@ -150,7 +157,7 @@ async def fight(api: Api, writer: Writer) -> None:
     for _ in range(6):
         api.edit(PATH, ports=[THEIRS])
         writer.caches["Service"].put(SERVICE.project(api.objects[PATH]))
-        await writer.apply(STATE, SERVICE, WANTED)
+        await applied(writer, SERVICE, WANTED)
 
 
 async def test_that_removal_counts_as_a_repair_and_ends_if_it_is_reverted(api: Api, writer: Writer) -> None:
@@ -171,7 +178,7 @@ async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> 
     """A controller with an old cache may conflict with the garbage collector until its cache is current."""
     await fight(api, writer)
 
-    await writer.apply(STATE, SERVICE, wanted(OTHER))
+    await applied(writer, SERVICE, wanted(OTHER))
 
     assert (STATE.contested, api.objects[PATH]["spec"]["ports"]) == ({}, [OTHER])
 
@@ -179,7 +186,7 @@ async def test_a_new_desired_state_ends_a_conflict(api: Api, writer: Writer) -> 
 async def test_an_object_that_is_refused_anyway_is_reported(api: Api, writer: Writer) -> None:
     api.fault = lambda _request: status(422, "Invalid", "no", "r1-epp")
 
-    refusal = await writer.apply(STATE, SERVICE, WANTED)
+    refusal = await applied(writer, SERVICE, WANTED)
 
     assert refusal is not None
     assert refusal.code == "FI872"
@@ -200,7 +207,7 @@ def port(api: Api) -> int:
 async def written(new: New, permit: Permit = lambda: FOR_EVER) -> Writer:
     """Return a writer that wrote port 1."""
     made = new()
-    await made.apply(STATE, SERVICE, wanted(with_port(1)))
+    await applied(made, SERVICE, wanted(with_port(1)))
     made.permit = permit
     return made
 
@@ -219,9 +226,9 @@ async def test_a_write_that_crosses_another_one_changes_nothing_until_it_is_deci
     api.fault = overtake
 
     with pytest.raises(BehindError):
-        await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+        await applied(writer, SERVICE, wanted(with_port(2)))
     kept = port(api)
-    await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+    await applied(writer, SERVICE, wanted(with_port(2)))
 
     assert (kept, port(api)) == (7, 2)
 
@@ -231,7 +238,7 @@ async def test_the_api_server_receives_our_deadline(api: Api, new: New) -> None:
     told: list[str] = []
     api.fault = lambda request: told.append(request.query.get("timeout", ""))
 
-    await writer.apply(STATE, SERVICE, wanted(with_port(2)))
+    await applied(writer, SERVICE, wanted(with_port(2)))
 
     assert told == ["", "2500ms"]
 
