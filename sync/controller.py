@@ -199,7 +199,7 @@ class Controller:
         if changes:
             yield from occurrences(changes, snapshot, desired)
         row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key)
-        if row is not None:
+        if row is not None and row.status != state.memory.status:
             yield from conditions_changed(state.memory, (snapshot.service or row).status, row)
 
     def forget_if_gone(self, state: ServiceState) -> None:
