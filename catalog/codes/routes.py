@@ -113,12 +113,6 @@ ROWS: Final[dict[str, Code]] = {
         "LWS makes a Service of the LeaderWorkerSet's name, by which its pods find their leader",
         event="ServiceNameTaken",
     ),
-    "FI831": Warn(
-        "the name of the service's Service is too long",
-        "use a name of at most 59 characters for the service, if clients are to call SERVICE-api",
-        "the name of a Service has at most 63 characters",
-        event="ServiceNameTooLong",
-    ),
     "FI832": Warn(
         "the leaders behind the service's Service serve on different ports",
         "use the same --port on all workers, or on all decoders",

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from intent import Object
 from intent.annotations import COMPONENT_TYPE, SERVICE, path
-from intent.errors import FieldError, Finding, Subject
-from intent.names import LABEL, api_name
+from intent.errors import FieldError, Finding
+from intent.names import api_name
 from intent.service.allowed import forbidden_ingress
 from intent.service.member import Member
 from intent.service.routes import is_split
@@ -37,8 +37,11 @@ def api(snapshot: Snapshot, settings: Settings) -> Desired:
     if not settings.api_services:
         off = _impossible(snapshot, "the operator has switched these Services off (apiServices)")
         return combined((off, _unchanged(name)))
-    if problem := next(_name_problems(name, snapshot.namesakes), None):
-        return _impossible(snapshot, *problem)
+    if api_name(name) in {one.name for one in snapshot.namesakes}:
+        problem = (
+            f"Service {api_name(name)} is not created: LWS has a Service of that name for its LeaderWorkerSet"
+        )
+        return _impossible(snapshot, problem, "FI830")
     if len({one.port for one in serving}) > 1:
         return combined((_unlike_ports(snapshot, serving), _unchanged(name)))
     return (
@@ -118,16 +121,6 @@ def _serving(fitting: tuple[Member, ...]) -> tuple[Member, ...]:
     wanted = "decoder" if is_split(fitting) else "worker"
     all_of_it = tuple(one for one in fitting if one.component_type == wanted)
     return tuple(one for one in all_of_it if one.replicas) or all_of_it
-
-
-def _name_problems(service: str, namesakes: tuple[Subject, ...]) -> Iterator[tuple[str, str]]:
-    """Yield message and code if the Service cannot have its name (FI830, FI831)."""
-    name = api_name(service)
-    problem = f"Service {name} is not created"
-    if len(name) > LABEL:
-        yield f"{problem}: the name exceeds {LABEL} characters; use a shorter one", "FI831"
-    if name in {one.name for one in namesakes}:
-        yield f"{problem}: LWS has a Service of that name for its LeaderWorkerSet", "FI830"
 
 
 def _findings(snapshot: Snapshot, message: str, code: str) -> tuple[Finding, ...]:

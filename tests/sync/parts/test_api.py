@@ -112,14 +112,6 @@ def test_a_leaderworkerset_of_its_name_is_reported_and_keeps_the_name() -> None:
     assert rendered(member("w"), namesakes=namesake("r1-epp"))
 
 
-def test_a_name_that_is_too_long_is_reported_on_the_inference_service() -> None:
-    service = InferenceServiceIntent(KEY[0], "a" * 60)
-
-    found = plan(replace(member("w"), service="a" * 60), service=service)
-
-    assert (found.objects, said(found)) == ((), {("a" * 60, "FI831", "warning")})
-
-
 def test_the_operator_can_switch_it_off() -> None:
     off = Settings(api_services=False)
 
