@@ -154,10 +154,14 @@ def _few(key: ServiceKey, service: InferenceServiceIntent | None, sets: SetCache
     return _once(*of_roles, *islice(members, 1))
 
 
+def _members(key: ServiceKey, sets: Sets) -> list[Member]:
+    """Return the members of a service among LeaderWorkerSets."""
+    return [one for row in sets if (one := row.member) and one.key == key]
+
+
 def _gang_names(key: ServiceKey, sets: Sets, pod_groups: Iterable[PodGroup]) -> tuple[str, ...]:
     """Return the PodGroups of a service: that of its name first, then those of revisions."""
-    found = (row.member for row in sets)
-    of_members = (one.gang for one in found if one and one.key == key)
+    of_members = (one.gang for one in _members(key, sets))
     stored = (row.name for row in pod_groups if row.service == key[1])
     return tuple(dict.fromkeys((key[1], *of_members, *stored)))
 
@@ -197,20 +201,20 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
 ) -> Iterator[Situation]:
     """Build the inputs of the plans of all gangs, that of the service's name first."""
     pod_groups = cache_of(caches, POD_GROUP)
-    members = [one for row in sets if (one := row.member) and one.key == key]
+    members = _members(key, sets)
     ejected = [one for row in sets if (one := row.ejected)]
     by_gang, by_group = gangs(members), gangs(ejected)
-    rivals = {one.name for one in members if pod_groups.of(IndexKey(LWS.kind, one.namespace, one.name))}
+    rivals = [one.name for one in members if pod_groups.of(IndexKey(LWS.kind, one.namespace, one.name))]
     empty_for = memory.empty_for((*members, *ejected))
     bound = _bound(key, caches) if any(one.revision and not one.replicas for one in members) else frozenset()
     for name in names:
         stored = pod_groups.rows.get((key[0], name))
         yield Situation(
             key,
-            members=(own := by_gang.get(name, ())),
+            members=by_gang.get(name, ()),
             stored=stored,
             remembered=memory.remember(name, stored),
-            rivals=frozenset(rivals & {one.name for one in own}),
+            rivals=frozenset(rivals),
             empty_for=empty_for,
             volcano=too_old,
             ejected=tuple(one for one in by_group.get(name, ()) if one.group == name),

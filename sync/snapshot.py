@@ -34,7 +34,7 @@ class Situation:
     remembered: PodGroup | None = None
     """Our PodGroup, as last seen."""
     rivals: frozenset[str] = frozenset()
-    """Members for which LWS's own provider made PodGroups."""
+    """Members of the service for which LWS's own provider made PodGroups."""
     empty_for: Mapping[str, float] = field(default_factory=dict)
     """Seconds for which a member has had no replicas, by name."""
     volcano: str = ""
