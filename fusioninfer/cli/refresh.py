@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Iterable
-from typing import Any, Final
+from dataclasses import asdict
+from typing import Final
 
 import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
-from fusioninfer.cluster.refresh import outdated, refreshed
-from fusioninfer.cluster.text import name_of, parse
+from fusioninfer.cluster.refresh import Outdated, outdated, refreshed
 from intent.errors import counted, printable
 
 EXAMPLES: Final = """\b
@@ -54,27 +54,23 @@ def refresh(  # noqa: PLR0913 - each is a flag
     Exit code 0: refreshed, or nothing to do; 1: an object cannot be refreshed, or you said no; 2: the cluster
     or the service cannot be read.
     """
-    named = parse(name) if name else None
-    if name and named is None:
-        raise click.BadParameter(f"{name!r} is neither a name, nor lws/NAME, nor isvc/NAME")
     home = "" if everywhere else cluster.namespace(namespace)
-    rows = cluster.read(
-        lambda reader: outdated(reader, home, system_namespace, template=template, named=named)
-    )
+    rows = cluster.read(lambda reader: outdated(reader, home, system_namespace, template=template, word=name))
     ready = [row for row in rows if not row.problem]
-    count = counted(len(ready), "LeaderWorkerSet")
-    restarts = f"the groups of {sum(row.rolls for row in ready)} restart"
+    restarts = f"the groups of {sum(row.restarts for row in ready)} restart"
     if output == "text":
         _print(rows)
     if ready and not dry_run:
         if not yes:
+            count = counted(len(ready), "LeaderWorkerSet")
             click.confirm(f"Refresh {count}? {restarts.capitalize()}", abort=True, err=True)
         done = cluster.read(lambda reader: refreshed(reader, ready))
         if output == "text":
             _print(row for row in done if row.problem)
         rows = (*done, *(row for row in rows if row.problem))
     if output == "json":
-        echo_json({"dryRun": dry_run, "leaderWorkerSets": [_as_json(row, dry_run=dry_run) for row in rows]})
+        refreshes = [asdict(row) | {"refreshed": not (dry_run or row.problem)} for row in rows]
+        echo_json({"dryRun": dry_run, "leaderWorkerSets": refreshes})
     else:
         total = counted(sum(not row.problem for row in rows), "LeaderWorkerSet")
         click.echo(f"{total} {'would be ' if dry_run else ''}refreshed; {restarts}", err=True)
@@ -82,20 +78,8 @@ def refresh(  # noqa: PLR0913 - each is a flag
         sys.exit(FINDINGS)
 
 
-def _print(rows: Iterable[Any]) -> None:
+def _print(rows: Iterable[Outdated]) -> None:
     for row in rows:
-        restarts = "its groups restart" if row.rolls else "its pods stay as they are"
+        restarts = "its groups restart" if row.restarts else "its pods stay as they are"
         outcome = f"cannot be refreshed: {row.problem}" if row.problem else restarts
-        click.echo(printable(f"{row}: {'; '.join(row.changes)}: {outcome}"))
-
-
-def _as_json(row: Any, *, dry_run: bool) -> dict[str, Any]:
-    return {
-        "namespace": row.namespace,
-        "name": name_of(row.lws),
-        "annotated": row.written,
-        "changes": row.changes,
-        "restarts": row.rolls,
-        "refreshed": not (dry_run or row.problem),
-        "problem": row.problem,
-    }
+        click.echo(printable(f"{row.namespace}/{row.name}: {'; '.join(row.changes)}: {outcome}"))

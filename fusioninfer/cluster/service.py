@@ -153,7 +153,7 @@ def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
 
     A word without a kind is the name of a service, else of a LeaderWorkerSet. Raises `NotFoundError`.
     """
-    kind, name = parse(word) or ("", "")
+    kind, name = parse(word)
     if kind != LWS.kind and (service := live.named(INFERENCE_SERVICE, name)):
         return service, name
     members = (lws for lws in live.of(LWS) if not kind and name and service_of(lws) == name)

@@ -1,6 +1,6 @@
 """The words in which the subcommands speak of objects: their names, and KIND/NAME as users write it."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from intent import Object
 from intent.annotations import SERVICE
@@ -20,19 +20,14 @@ WORDS: Final[dict[str, str]] = {
 """The words for a kind in KIND/NAME, as kubectl has them."""
 
 
-class Named(NamedTuple):
-    """An object that a user named."""
+def parse(word: str) -> tuple[str, str]:
+    """Read NAME or KIND/NAME as kind and name; both are empty if it is neither.
 
-    kind: str
-    """Empty: a service, or a LeaderWorkerSet, of this name."""
-    name: str
-
-
-def parse(word: str) -> Named | None:
-    """Read NAME or KIND/NAME; None if it is neither."""
+    Without a kind it is the name of a service, or of a LeaderWorkerSet.
+    """
     prefix, slash, name = word.rpartition("/")
     kind = WORDS.get(prefix.lower().partition(".")[0], "") if slash else ""
-    return Named(kind, name) if bool(kind) == bool(slash) and is_dns_1035_label(name) else None
+    return (kind, name) if bool(kind) == bool(slash) and is_dns_1035_label(name) else ("", "")
 
 
 def name_of(obj: Object) -> str:
@@ -44,6 +39,13 @@ def service_of(lws: Object) -> str:
     """Return the service of a LeaderWorkerSet: expanded, only annotated, or ejected; empty if it has none."""
     one = member(lws) or ejected(lws)
     return (one.service or one.group) if one else text(annotations(lws).get(SERVICE))
+
+
+def is_named(lws: Object, word: str) -> bool:
+    """Return whether a word names a LeaderWorkerSet, or its service."""
+    kind, name = parse(word)
+    names = {LWS.kind: {name_of(lws)}, INFERENCE_SERVICE.kind: {service_of(lws)}}
+    return bool(name) and name in names.get(kind, {name_of(lws), service_of(lws)})
 
 
 def described(obj: Object) -> str:

@@ -169,7 +169,7 @@ def test_one_service_is_refreshed_by_its_name(cluster: Cluster, word: str) -> No
     assert (done.exit_code, cluster.writes) == (0, [A])
 
 
-@pytest.mark.parametrize(("word", "says"), [("nope", "nope: not found"), ("pod/a", "is neither a name, nor")])
+@pytest.mark.parametrize(("word", "says"), [("nope", "nope: not found"), ("pod/a", "pod/a: not found")])
 def test_a_name_without_an_object_is_exit_code_2(cluster: Cluster, word: str, says: str) -> None:
     done = run(word)
 
