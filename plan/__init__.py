@@ -1,9 +1,7 @@
 """What starts on which nodes: the fewest groups of services that the scheduler starts, and the most. Pure.
 
-`amounts`   resources as whole numbers          `devices` those that a pod claims (DRA)
-`demand`    what a pod template asks of a node  `supply`  what a node has
-`placing`   selectors, affinity, taints         `workload` services, their roles and groups
-`services`  expanded LeaderWorkerSets and PodGroups as workloads
+`amounts`   resources as whole numbers          `demand`    what a pod template asks of a node
+`supply`    what a node has, and admits         `workload`  services, their roles and groups
 `room`      how many pods have room, at least and at most
 `progress`  how many groups have started on nodes that are added
 `forecast`  the whole plan, with what is missing

@@ -8,6 +8,11 @@ from typing import Any, Final
 from intent.accelerators import is_accelerator
 from intent.shapes import mapping, quantity
 
+
+class PlanError(ValueError):
+    """Raised if nodes cannot be read, or more pods than are planned are asked for; the message says it."""
+
+
 Amounts = Counter[str]
 """Thousandths of each resource: `+` is the sum, `|` the larger amount of each."""
 

@@ -1,21 +1,23 @@
-"""What a pod asks of a node: its requests as Kubernetes counts them, and the nodes that it may use.
+"""What a pod asks of a node: its requests as Kubernetes counts them, its claims (DRA), and where it may be.
 
 Sources: `k8s.io/component-helpers/resource/helpers.go` (`PodRequests`), the API's defaults (a request that is
-absent is the limit).
+absent is the limit), `staging/src/k8s.io/api/resource/{v1,v1beta1}/types.go`.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from intent import Object
 from intent.accelerators import DEVICE_CLASS
+from intent.quantity import whole
 from intent.shapes import listed, mapping, text
-from plan.amounts import PODS, UNIT, Amounts, accelerators, amounts
-from plan.devices import Templates, devices
+from plan.amounts import CLASSES, PODS, UNIT, Amounts, accelerators, amounts
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+Templates = Mapping[tuple[str, str], Object]
+"""ResourceClaimTemplates by namespace, which may be empty, and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Demand:
     requests: tuple[tuple[str, int], ...]
     """Thousandths by resource and device class, sorted; one of `pods` among them."""
     where: tuple[str, ...]
-    """Selectors that must all admit the node, for `plan.placing`: JSON, so that equal ones are equal."""
+    """Selectors that must all admit the node, for `supply.obstacle`: JSON, so that equal ones are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +42,25 @@ class PodShape:
     """Why it is not known which devices it claims."""
 
 
-def pod_shape(template: Object, claims: Templates | None = None, namespace: str = "") -> PodShape:
-    """Read a pod template. `claims`: as `devices` takes them."""
+def pod_shape(template: Object, templates: Templates | None = None, namespace: str = "") -> PodShape:
+    """Read a pod template. `templates`: None if the nodes do not say which devices they have."""
     spec = mapping(template.get("spec"))
-    claimed = devices(spec, claims, namespace)
-    asked = requests(spec) + claimed.counted + Amounts({PODS: UNIT})
+    claimed = [*_claims(spec, templates, namespace)]
+    asked = requests(spec) + sum((each.counted for each in claimed), Amounts({PODS: UNIT}))
     by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
-    unknown = [
-        *claimed.unknown,
-        *(f"{name}: only claims of a ResourceClaimTemplate count" for name in by_class),
-    ]
     for name in by_class:
         del asked[name]
-    is_beside = bool(claimed.others and accelerators(asked))
+    devices = [each.why for each in claimed if each.is_accelerator]
+    others = [each.why for each in claimed if each.why and not each.is_accelerator]
+    is_beside = bool(others and accelerators(asked))
     return PodShape(
         Demand(tuple(sorted(asked.items())), (_where(spec),)),
         text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
-        tuple(_unmodelled(spec, is_counted=bool(claimed.counted), is_beside=is_beside)),
-        tuple(unknown if is_beside else (*unknown, *claimed.others)),
+        tuple(_unmodelled(spec, is_counted=any(each.counted for each in claimed), is_beside=is_beside)),
+        (
+            *dict.fromkeys(devices if is_beside else (*devices, *others)),
+            *(f"{name}: only claims of a ResourceClaimTemplate count" for name in by_class),
+        ),
     )
 
 
@@ -96,6 +99,57 @@ def requests(spec: Object) -> Amounts:
 def _of_container(container: object) -> Amounts:
     resources = mapping(mapping(container).get("resources"))
     return Amounts({**amounts(resources.get("limits")), **amounts(resources.get("requests"))})
+
+
+# --- claims (DRA) -----------------------------------------------------------------------------------
+
+
+class Claimed(NamedTuple):
+    """What one request of a claim is for."""
+
+    counted: Amounts
+    """Devices by class; empty if they do not count."""
+    why: str = ""
+    """Why they do not."""
+    is_accelerator: bool = False
+    """Whether they are accelerators; else they may be anything, such as a network."""
+
+
+def _claims(spec: Object, templates: Templates | None, namespace: str) -> Iterator[Claimed]:
+    """Yield what the claims of a pod ask for.
+
+    It has a claim of its own of each template that it names, whichever of its containers use it.
+    """
+    for claim in map(mapping, listed(spec.get("resourceClaims"))):
+        name, title = text(claim.get("resourceClaimTemplateName")), f"claim {text(claim.get('name'))}"
+        known = templates or {}
+        template = mapping(known.get((namespace, name)) or known.get(("", name)))
+        asked = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
+        parts = listed(asked.get("requests"))
+        if not name:
+            why = "the pod names no ResourceClaimTemplate for it, so pods may share it; name one"
+        elif templates is None:
+            why = "Node objects do not say which devices there are; fusioninfer plan --nodes counts them"
+        else:
+            why = f"the files have no ResourceClaimTemplate {name} with requests in its namespace; add it"
+        if name and parts:
+            yield from (_request(title, mapping(part)) for part in parts)
+        else:
+            yield Claimed(Amounts(), f"{title}: {why}")
+
+
+def _request(claim: str, request: Object) -> Claimed:
+    """Read a request. It has its fields in `exactly`; before v1beta2, in itself."""
+    exact = mapping(request.get("exactly")) or request
+    name, count = text(exact.get("deviceClassName")), whole(exact.get("count") or 1)
+    is_number = exact.get("allocationMode") in {None, "ExactCount"}
+    is_shared = exact.get("adminAccess") or exact.get("capacity")
+    if name in CLASSES and count is not None and is_number and not is_shared:
+        return Claimed(Amounts({name: count * UNIT}))
+    either = map(mapping, listed(request.get("firstAvailable")))
+    classes = {name, *(text(each.get("deviceClassName")) for each in either)}
+    why = f"{claim}: request {text(request.get('name'))} is for no number of whole devices of a known class"
+    return Claimed(Amounts(), why, not classes.isdisjoint(CLASSES))
 
 
 # --- what a plan leaves out -------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import sub
@@ -10,9 +11,8 @@ from typing import Final, NamedTuple
 from intent.errors import counted
 from plan.amounts import PODS, Amounts, accelerators, shown
 from plan.demand import Demand
-from plan.placing import obstacle
 from plan.progress import Counts, Progress, Standing
-from plan.supply import NAME, Supply, shape
+from plan.supply import NAME, Supply, obstacle, shape
 from plan.workload import Pods, Workload
 
 MOST_STEPS: Final = 128
@@ -172,7 +172,7 @@ def _further(end: Progress, nodes: Sequence[Supply]) -> Iterator[Further]:
 
 def _first_start(end: Progress, node: Supply, words: str, wanted: Pods) -> Further:
     """Add nodes of a shape until something starts."""
-    progress = end.copy()
+    progress = deepcopy(end)
     slots = progress.room.slots(node)
     for count in range(1, 1 + wanted.total()) if any(slots[demand] for demand in wanted) else ():
         progress.add([node])

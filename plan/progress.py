@@ -9,12 +9,10 @@ so each has what the others leave. So it is of pods of no gang, which another sc
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from operator import add, or_
-from typing import Self
 
 from plan.demand import Demand
 from plan.room import Room
@@ -81,11 +79,6 @@ def _rank(standing: Standing) -> tuple[bool, int]:
     return not standing.workload.is_gang, -standing.workload.priority
 
 
-def _is_bound(standing: Standing) -> bool:
-    """Return whether pods are on nodes: of workloads that have not started, those without come first."""
-    return any(role.bound for role in standing.workload.roles)
-
-
 def group_demand(role: RolePods) -> Demand:
     """Return the demand of a pod that is as large as the leader and as a worker, on nodes that both may use.
 
@@ -112,12 +105,6 @@ class Progress:
         self.unsure: Pods = Counter()
         """The pods of all groups that may have started."""
 
-    def copy(self) -> Self:
-        """Return the same, which changes by itself."""
-        other = copy(self)
-        other.room, other.standings = self.room.copy(), [copy(each) for each in self.standings]
-        return other
-
     def add(self, nodes: Iterable[Supply]) -> None:
         """Add nodes, and start what has room."""
         for node in nodes:
@@ -127,7 +114,8 @@ class Progress:
             if not each.workload.is_gang:
                 self._start(each, each.only(0, 0))
         for _, group in groupby(waiting, _rank):
-            peers = sorted(group, key=_is_bound)
+            # of workloads that have not started, those without pods on nodes come first
+            peers = sorted(group, key=lambda each: any(role.bound for role in each.workload.roles))
             for each in peers:
                 if any(first := each.required):
                     self._start(each, first if self.is_sure(each, first) else each.only(0, 0))
@@ -153,11 +141,8 @@ class Progress:
 
     def _sure(self, standing: Standing, role: int) -> int:
         """Return how many further groups of a role are sure to have room."""
-
-        def is_too_many(count: int) -> bool:
-            return not self.is_sure(standing, standing.only(role, count))
-
-        return bisect(range(1, standing.pending[role] + 1), False, key=is_too_many)
+        counts = range(1, standing.pending[role] + 1)
+        return bisect(counts, False, key=lambda count: not self.is_sure(standing, standing.only(role, count)))
 
     def is_sure(self, standing: Standing, groups: Counts) -> bool:
         """Return whether groups have room together, whatever others may have started.

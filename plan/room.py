@@ -7,14 +7,12 @@ the same number. So it does not matter which nodes a scheduler prefers.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from copy import copy
 from itertools import product
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from plan.amounts import UNLIMITED, is_device
 from plan.demand import Demand
-from plan.placing import keys, obstacle
-from plan.supply import Supply, Taint
+from plan.supply import Supply, Taint, keys, obstacle
 from plan.workload import Pods
 
 
@@ -43,13 +41,6 @@ class Room:
         self._nodes = Counter[NodeKind]()
         self.taken: Pods = Counter()
         """The pods that are sure to be there."""
-
-    def copy(self) -> Self:
-        """Return the same room, which changes by itself."""
-        other = copy(self)
-        for name in ("_slots", "_loss", "_low", "_nodes"):
-            setattr(other, name, copy(getattr(self, name)))
-        return other
 
     # --- nodes ---------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import html
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from intent.errors import counted, printable
@@ -18,51 +19,36 @@ Row = tuple[str, ...]
 
 
 def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the title and the table of each service."""
+    """Yield the title and the table of each service: a row for each interval in which nothing changes."""
     for index, workload in enumerate(plan.workloads):
-        yield f"{workload.title}: {counted(workload.groups, 'group')}", table(plan, index)
-
-
-def table(plan: Forecast, index: int) -> list[Row]:
-    """Return the header, and a row for each interval of node counts in which nothing changes."""
-    rows = [("nodes", "GPUs", *_columns(plan.workloads[index]), "capacity", "status")]
-    for cells, group in groupby(plan.steps, lambda step: _cells(step.standings[index])):
-        first, *_, last = [*group] * 2
-        rows.append((_range(first.nodes, last.nodes), _range(first.accelerators, last.accelerators), *cells))
-    return rows
+        rows = [("nodes", "GPUs", *(heading for heading, _ in _cells(plan.steps[0].standings[index])))]
+        lines = ((_cells(step.standings[index]), step) for step in plan.steps)
+        for cells, group in groupby(lines, key=itemgetter(0)):
+            ends = [(step.nodes, step.accelerators) for _, step in group]
+            numbers = (_range(low, high) for low, high in zip(ends[0], ends[-1], strict=True))
+            rows.append((*numbers, *(cell for _, cell in cells)))
+        yield f"{workload.title}: {counted(workload.groups, 'group')}", rows
 
 
 def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _columns(workload: Workload) -> Iterator[str]:
-    for role in workload.roles:
-        yield from map(role.label, range(role.replicas)) if workload.groups <= MOST_COLUMNS else [role.role]
-
-
-def _cells(standing: Standing) -> Row:
-    share = capacity(standing)
-    words = [*(_marks(standing) if standing.workload.groups <= MOST_COLUMNS else _numbers(standing))]
-    if share is None:
-        return *[NOT_KNOWN] * (len(words) + 1), status(standing)
-    return *words, f"{share}%", status(standing)
-
-
-def _marks(standing: Standing) -> Iterator[str]:
-    """Yield whether each group has started."""
-    for role, started, uncertain in zip(
-        standing.workload.roles, standing.started, standing.uncertain, strict=True
-    ):
-        for turn in map(role.order.index, range(role.replicas)):
+def _cells(standing: Standing) -> list[tuple[str, str]]:
+    """Return heading and cell of each column: of groups, or of roles if there are many groups."""
+    workload, share, cells = standing.workload, capacity(standing), list[tuple[str, str]]()
+    for role, started, uncertain in zip(workload.roles, standing.started, standing.uncertain, strict=True):
+        if workload.groups > MOST_COLUMNS:
+            cells.append((role.role, f"{started} of {role.replicas}"))
+            continue
+        for group in range(role.replicas):
+            turn = role.order.index(group)
             may = "uncertain" if turn < started + uncertain else "pending"
-            yield "scheduled" if turn < started else may
-
-
-def _numbers(standing: Standing) -> Iterator[str]:
-    """Yield how many groups of each role have started."""
-    for role, count in zip(standing.workload.roles, standing.started, strict=True):
-        yield f"{count} of {role.replicas}"
+            cells.append((role.label(group), "scheduled" if turn < started else may))
+    cells.append(("capacity", f"{share}%"))
+    if share is None:
+        cells = [(heading, NOT_KNOWN) for heading, _ in cells]
+    return [*cells, ("status", status(standing))]
 
 
 def capacity(standing: Standing) -> int | None:

@@ -1,27 +1,27 @@
-"""What a node has: of a Node object, or of the short form `10x8,2x4@pool=h100`."""
+"""What a node has, and which pods it admits: of a Node object, or of the short form `10x8,2x4@pool=h100`."""
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from intent import Object
+from intent.quantity import whole
 from intent.shapes import labels, listed, mapping, metadata, text
-from plan.amounts import CPU, MEMORY, PODS, UNIT, UNLIMITED, Amounts, amounts, is_device, shown
-from plan.demand import requests
+from plan.amounts import CPU, MEMORY, PODS, UNIT, UNLIMITED, Amounts, PlanError, amounts, is_device, shown
+from plan.demand import Demand, requests
 
 MOST_NODES: Final = 100_000
 PODS_OF_A_NODE: Final = 110 * UNIT
 """The kubelet's default."""
+KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
 SHAPE: Final = re.compile(r"([0-9]{1,12})x([0-9]{1,12})((?:@[^@,=]+=[^@,]*)*)")
 FORM: Final = "COUNTxGPUS, for example 10x8 or 4x8,2x4@pool=h100"
 ENDED: Final = ("Succeeded", "Failed")
 NAME: Final = "metadata.name"
 """The one field of nodes that `matchFields` knows; among the labels, under this key."""
-
-
-class ShapeError(ValueError):
-    """Raised if the short form of nodes cannot be read; the message says what is wrong."""
 
 
 class Taint(NamedTuple):
@@ -71,6 +71,67 @@ def shape(node: Supply, marks: Iterable[str] = ()) -> str:
     return ", ".join((*(room or ["no accelerator"]), *named, *map(str, node.taints)))
 
 
+# --- which pods a node admits -----------------------------------------------------------------------
+
+
+def obstacle(demand: Demand, labels: Mapping[str, str], taints: Iterable[Taint]) -> str:
+    """Return what keeps a pod from a node with these labels and taints; empty if it may use it."""
+    selectors = [_read(where) for where in demand.where]
+    if not all(_selects(selector, labels) for selector in selectors):
+        return "its node selector or affinity"
+    strict = [taint for taint in taints if taint.effect in KEEPS_AWAY]
+    tolerated = (
+        any(_tolerates(each, taint) for each in selector["tolerations"])
+        for selector in selectors
+        for taint in strict
+    )
+    return "" if all(tolerated) else "taints"
+
+
+def keys(demand: Demand) -> frozenset[str]:
+    """Return the labels that count for a pod."""
+    selectors = [_read(where) for where in demand.where]
+    rules = (rule for selector in selectors for term in selector["terms"] or () for rule in term)
+    return frozenset().union(
+        (str(rule.get("key")) for rule in rules), *(each["labels"] for each in selectors)
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(where: str) -> Any:
+    return json.loads(where)
+
+
+def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
+    """Return whether a node has all labels, and one of the terms holds; one without rules does not."""
+    terms = selector["terms"]
+    return all(labels.get(key) == value for key, value in selector["labels"].items()) and (
+        terms is None or any(term and all(_holds(rule, labels) for rule in term) for term in terms)
+    )
+
+
+def _holds(rule: Any, labels: Mapping[str, str]) -> bool:
+    value, values, operator = labels.get(rule.get("key")), rule.get("values") or [], rule.get("operator")
+    if operator in {"Gt", "Lt"}:
+        number, bound = whole(value), whole(values[0]) if values else None
+        if number is None or bound is None:
+            return False
+        return number > bound if operator == "Gt" else number < bound
+    return {
+        "In": value in values,
+        "NotIn": value not in values,
+        "Exists": value is not None,
+        "DoesNotExist": value is None,
+    }.get(operator, False)
+
+
+def _tolerates(toleration: Any, taint: Taint) -> bool:
+    effect, key = toleration.get("effect"), toleration.get("key")
+    if (effect and effect != taint.effect) or (key and key != taint.key):
+        return False
+    return toleration.get("operator") == "Exists" or bool(key and toleration.get("value", "") == taint.value)
+
+
 # --- Node objects -----------------------------------------------------------------------------------
 
 
@@ -98,8 +159,8 @@ def out_of_service(node: Object) -> str:
     return "not ready" if is_unready else ""
 
 
-def with_pods(nodes: Iterable[Supply], pods: Iterable[Object]) -> tuple[Supply, ...]:
-    """Return nodes with the pods that are bound to them; pods that have ended use nothing."""
+def supplies(nodes: Iterable[Object], pods: Iterable[Object]) -> tuple[Supply, ...]:
+    """Return the nodes that take pods, with the pods on them; those that have ended use nothing."""
     used: dict[str, Amounts] = {}
     for pod in pods:
         spec = mapping(pod.get("spec"))
@@ -107,29 +168,30 @@ def with_pods(nodes: Iterable[Supply], pods: Iterable[Object]) -> tuple[Supply, 
             used.setdefault(text(spec.get("nodeName")), Amounts()).update(
                 requests(spec) + Amounts({PODS: UNIT})
             )
-    return tuple(replace(node, used=used.get(node.labels[NAME], Amounts())) for node in nodes)
+    there = (supply(node) for node in nodes if not out_of_service(node))
+    return tuple(replace(node, used=used.get(node.labels[NAME], Amounts())) for node in there)
 
 
 # --- the short form ---------------------------------------------------------------------------------
 
 
 def parse_shapes(word: str, offered: Collection[str]) -> tuple[Supply, ...]:
-    """Parse `COUNTxGPUS[@LABEL=VALUE]…`, separated by commas. Raises `ShapeError`.
+    """Parse `COUNTxGPUS[@LABEL=VALUE]…`, separated by commas. Raises `PlanError`.
 
     `offered`: the accelerator that the services request, which is that of the nodes.
     """
     if len(offered) > 1:
-        raise ShapeError(
+        raise PlanError(
             f"the services request {', '.join(sorted(offered))}; plan one of them, or on a cluster"
         )
     nodes: list[Supply] = []
     for part in map(str.strip, word.split(",")):
         matched = SHAPE.fullmatch(part)
         if not matched:
-            raise ShapeError(f"{part[:80]!r} is not {FORM}")
+            raise PlanError(f"--nodes: {part[:80]!r} is not {FORM}")
         count, gpus, named = matched.groups()
         if len(nodes) + int(count) > MOST_NODES:
-            raise ShapeError(f"more than {MOST_NODES} nodes are not planned")
+            raise PlanError(f"--nodes: more than {MOST_NODES} nodes are not planned")
         room = Amounts({name: int(gpus) * UNIT for name in offered or {"nvidia.com/gpu"}})
         marks = dict(mark.split("=", 1) for mark in named.split("@")[1:])
         nodes += [Supply(room, labels=marks, partial=True)] * int(count)

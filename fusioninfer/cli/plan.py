@@ -24,10 +24,11 @@ from fusioninfer.cli.options import (
 from fusioninfer.cluster.nodes import Nodes, of_cluster
 from fusioninfer.lint import documents, offline
 from fusioninfer.lint.documents import to_json
+from plan.amounts import PlanError
 from plan.forecast import Forecast, forecast
-from plan.services import TooManyPodsError, accelerators, workloads
 from plan.show import as_data, as_page, as_text
-from plan.supply import ShapeError, parse_shapes
+from plan.supply import parse_shapes
+from plan.workload import accelerators, workloads
 
 FORMATS: Final[Mapping[str, Callable[[Forecast], str]]] = {
     "text": as_text,
@@ -91,9 +92,7 @@ def plan(  # noqa: PLR0913 - each is a flag
             nodes = cluster.read(of_cluster)
             present = len(nodes.supplies)
             planned = workloads((*objects, *nodes.objects), nodes.pods)
-    except ShapeError as error:
-        raise click.BadParameter(str(error), param_hint="--nodes") from error
-    except TooManyPodsError as error:
+    except PlanError as error:
         exit_unreadable(error)
     result = forecast(planned, nodes.supplies, present=present, notes=nodes.notes(objects))
     click.echo(FORMATS[output](result), nl=False)

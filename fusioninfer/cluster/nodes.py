@@ -9,9 +9,10 @@ from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.annotations import LWS_NAME
+from intent.errors import counted
 from intent.lws import KIND as LWS
 from intent.shapes import labels, mapping, metadata, text
-from plan.supply import Supply, out_of_service, supply, with_pods
+from plan.supply import Supply, out_of_service, supplies
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -33,22 +34,12 @@ class Nodes:
         """Yield what the reader of a plan should know. `planned`: the objects of the files."""
         yield from self.assumed
         for why in sorted(set(self.out)):
-            count = self.out.count(why)
-            yield f"{count} node{' is' if count == 1 else 's are'} left out: {why}"
+            yield f"{counted(self.out.count(why), 'node')} left out: {why}"
         own = {(text(metadata(obj).get("namespace")), name_of(obj)) for obj in planned if obj["kind"] == LWS}
         waiting = (pod for pod in self.pods if not mapping(pod.get("spec")).get("nodeName"))
-        others = [pod for pod in waiting if _set_of(pod) not in own]
-        if others:
-            count = len(others)
-            yield (
-                f"{count} other pod{' waits' if count == 1 else 's wait'} for nodes in the cluster; they are "
-                "not planned, and may take what is free first"
-            )
-
-
-def _set_of(pod: Object) -> tuple[str, str]:
-    """Return the namespace and the name of the LeaderWorkerSet of a pod."""
-    return text(metadata(pod).get("namespace")), text(labels(pod).get(LWS_NAME))
+        sets = [(text(metadata(pod).get("namespace")), text(labels(pod).get(LWS_NAME))) for pod in waiting]
+        if others := sum(name not in own for name in sets):
+            yield f"not planned, and may take what is free first: {counted(others, 'other waiting pod')}"
 
 
 async def of_cluster(reader: Reader) -> Nodes:
@@ -62,10 +53,9 @@ async def of_cluster(reader: Reader) -> Nodes:
     for answer, what in ((nodes, "nodes"), (pods, "pods")):
         if answer.unknown:
             raise UnreachableError(f"cannot list {what} of the cluster: {answer.unknown}")
-    states = [(node, out_of_service(node)) for node in nodes.objects]
     return Nodes(
-        with_pods((supply(node) for node, why in states if not why), pods.objects),
-        out=tuple(why for _, why in states if why),
+        supplies(nodes.objects, pods.objects),
+        out=tuple(filter(None, map(out_of_service, nodes.objects))),
         pods=pods.objects,
         objects=tuple({"kind": "PriorityClass"} | obj for obj in classes.objects),
         assumed=(f"priorities are not known: {classes.unknown}",) if classes.unknown else (),

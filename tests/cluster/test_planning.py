@@ -17,8 +17,8 @@ from fusioninfer.lint.documents import Document
 from intent import Object
 from intent.settings import Settings
 from plan.forecast import Forecast, ForecastStep, forecast
-from plan.services import workloads
-from plan.supply import supply, with_pods
+from plan.supply import supplies
+from plan.workload import workloads
 from tests.cluster.planning.bed import Bound, add_node, scheduling, services
 from tests.cluster.planning.cases import GPU, Case, case, plain, single
 from tests.cluster.testbed.build import Built
@@ -34,7 +34,7 @@ def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
     made = offline.compose(documents, Settings())
     if made.denied:
         raise AssertionError([str(one) for one in made.found if one.error.severity == "error"])
-    nodes = with_pods((supply(one) for one in case.nodes), (pod for pods in case.fillers for pod in pods))
+    nodes = supplies(case.nodes, (pod for pods in case.fillers for pod in pods))
     return [*made.objects], forecast(workloads(made.objects), nodes)
 
 

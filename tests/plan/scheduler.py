@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 
 from plan.demand import Demand
-from plan.placing import obstacle
-from plan.supply import Supply
+from plan.supply import Supply, obstacle
 from plan.workload import Workload
 
 GroupKey = tuple[int, int]

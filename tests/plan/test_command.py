@@ -154,8 +154,8 @@ async def test_the_nodes_of_a_cluster_are_taken_with_what_is_free(kubeconfig: Pa
     assert found["rows"][0]["services"][0]["status"] == "Blocked (can't satisfy 1P + 1D together)"
     assert found["idle"] == {"gpus": 44}
     assert found["notes"][:2] == [
-        "1 node is left out: cordoned",
-        "1 other pod waits for nodes in the cluster; they are not planned, and may take what is free first",
+        "1 node left out: cordoned",
+        "not planned, and may take what is free first: 1 other waiting pod",
     ]
     assert result.exit_code == 1
 

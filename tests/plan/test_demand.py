@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from intent import Object
-from plan.amounts import CPU, MEMORY, PODS
+from plan.amounts import CPU, MEMORY
 from plan.demand import pod_shape, requests
 from tests.plan.services import GPU, template
 
@@ -103,25 +103,11 @@ def exactly(name: str, **fields: Any) -> Object:
     return {"exactly": {"deviceClassName": name, **fields}}
 
 
-def test_claimed_devices_are_requests_of_their_class() -> None:
-    found = claiming(0, exactly("gpu.amd.com", count=2))
-
-    assert dict(found.demand.requests) == {"gpu.amd.com": 2000, PODS: 1000}
-    assert found.unmodelled == ("selectors and constraints of resource claims (DRA)",)
-    assert found.unknown == ()
-
-
 def test_claims_of_other_devices_are_not_known_unless_the_pod_has_accelerators() -> None:
     network = exactly("rdma")
 
     assert [bool(claiming(gpus, network).unknown) for gpus in (0, 8)] == [True, False]
     assert claiming(0, network, exactly("gpu.amd.com")).unknown == ()
-
-
-def test_claimed_accelerators_of_no_known_number_are_not_known_beside_others() -> None:
-    (why,) = claiming(4, exactly("gpu.nvidia.com", allocationMode="All")).unknown
-
-    assert why == "claim gpu: request  is for no number of whole devices of a known class"
 
 
 def test_a_resource_of_a_device_class_is_a_claim_of_no_template() -> None:

@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from plan.amounts import Amounts
-from plan.devices import Devices, devices
+from plan.amounts import PODS
+from plan.demand import PodShape, pod_shape
 
 CLASS: Final = "gpu.nvidia.com"
 FOUR: Final = {"name": "gpu", "exactly": {"deviceClassName": CLASS, "count": 4}}
@@ -19,9 +19,18 @@ def made(*requests: Any) -> Object:
     return {"spec": {"spec": {"devices": {"requests": list(requests)}}}}
 
 
-def of(*requests: Any) -> Devices:
-    """Return what a pod claims with a template."""
-    return devices({"resourceClaims": [OWN]}, {("llm", "gpus"): made(*requests)}, "llm")
+def of(*requests: Any) -> PodShape:
+    """Return what a pod is read as that claims devices with a template."""
+    return claiming([OWN], {("llm", "gpus"): made(*requests)})
+
+
+def claiming(claims: list[Object], templates: Any, home: str = "llm") -> PodShape:
+    return pod_shape({"spec": {"resourceClaims": claims}}, templates, home)
+
+
+def counted(shape: PodShape) -> dict[str, int]:
+    """Return the requests of a pod but itself."""
+    return {name: amount for name, amount in shape.demand.requests if name != PODS}
 
 
 def exactly(**fields: Any) -> Object:
@@ -43,7 +52,10 @@ COUNTED: Final[dict[str, tuple[list[Object], dict[str, int]]]] = {
 def test_a_number_of_devices_of_a_known_class_is_counted(name: str) -> None:
     requests, expected = COUNTED[name]
 
-    assert of(*requests) == Devices(Amounts(expected))
+    found = of(*requests)
+
+    assert (counted(found), found.unknown) == (expected, ())
+    assert found.unmodelled == ("selectors and constraints of resource claims (DRA)",)
 
 
 UNKNOWN: Final[dict[str, Object]] = {
@@ -57,12 +69,15 @@ UNKNOWN: Final[dict[str, Object]] = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_of_accelerators_of_no_number_none_is_counted(name: str) -> None:
-    assert of(FOUR, UNKNOWN[name]) == Devices(Amounts(), unknown=(NO_NUMBER,))
+def test_accelerators_of_no_number_are_not_known_beside_others(name: str) -> None:
+    assert of(FOUR, UNKNOWN[name]).unknown == (NO_NUMBER,)
 
 
 def test_devices_of_another_class_are_beside_those_that_count() -> None:
-    assert of(FOUR, exactly(deviceClassName="rdma")) == Devices(Amounts({CLASS: 4000}), others=(NO_NUMBER,))
+    found = of(FOUR, exactly(deviceClassName="rdma"))
+
+    assert (counted(found), found.unknown) == ({CLASS: 4000}, ())
+    assert "claims (DRA) beside its accelerators, such as those of networks" in found.unmodelled
 
 
 OTHERS: Final[dict[str, tuple[Object, Any, str]]] = {
@@ -93,24 +108,18 @@ OTHERS: Final[dict[str, tuple[Object, Any, str]]] = {
 def test_a_claim_without_a_template_that_counts_is_told_why(name: str) -> None:
     claim, templates, why = OTHERS[name]
 
-    assert devices({"resourceClaims": [claim]}, templates, "llm") == Devices(
-        Amounts(), others=(f"claim gpus: {why}",)
-    )
+    assert claiming([claim], templates).unknown == (f"claim gpus: {why}",)
 
 
-def test_a_claim_counts_once_whichever_containers_use_it_and_two_claims_twice() -> None:
-    both = [{"resources": {"claims": [{"name": "gpus", "request": "gpu"}]}}] * 2
+def test_two_claims_count_twice() -> None:
     known = {("", "gpus"): made(FOUR)}
 
-    one = devices({"containers": both, "resourceClaims": [OWN]}, known, "llm")
-    two = devices({"containers": both, "resourceClaims": [OWN, OWN | {"name": "b"}]}, known, "llm")
-
-    assert (one, two) == (Devices(Amounts({CLASS: 4000})), Devices(Amounts({CLASS: 8000})))
+    assert counted(claiming([OWN, OWN | {"name": "b"}], known)) == {CLASS: 8000}
 
 
 def test_a_template_of_the_namespace_wins_over_one_without() -> None:
     known = {("", "gpus"): made(exactly(count=1)), ("llm", "gpus"): made(FOUR)}
 
-    found = [devices({"resourceClaims": [OWN]}, known, home).counted for home in ("llm", "other")]
+    found = [counted(claiming([OWN], known, home)) for home in ("llm", "other")]
 
     assert found == [{CLASS: 4000}, {CLASS: 1000}]

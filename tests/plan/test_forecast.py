@@ -7,7 +7,7 @@ import pytest
 
 from plan.amounts import Amounts
 from plan.forecast import Forecast, forecast
-from plan.show import status, table
+from plan.show import status, tables
 from plan.supply import Supply, Taint
 from plan.workload import RolePods, Workload
 from tests.plan.services import GPU, gang, machine, nodes, pod, role, started, ungrouped
@@ -255,7 +255,9 @@ def test_cells_and_capacity_are_not_known_unless_all_pods_are_on_nodes(replicas:
     one = role("worker", 1, replicas, pod=replace(pod(1), unknown=("claim gpus: why",)))
     there = replace(one, bound={at: frozenset({0}) for at in range(replicas)})
 
-    unknown, known = (table(forecast([gang("x", its)], nodes("1x8")), 0) for its in (one, there))
+    ((_, unknown),), ((_, known),) = (
+        tables(forecast([gang("x", its)], nodes("1x8"))) for its in (one, there)
+    )
 
     words = ["not known"] * (len(unknown[0]) - 3)
     assert unknown[1:] == [("0-1", "0-8", *words, "Not known")]

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from plan.forecast import forecast
-from plan.placing import keys
-from plan.supply import Supply, shape
+from plan.supply import Supply, keys, shape
 from plan.workload import Workload
 from tests.plan.scheduler import Scheduler
 from tests.plan.services import gang, machine, pod, role, started, ungrouped

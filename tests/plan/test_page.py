@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as ET
 
 from plan.forecast import Forecast, forecast
-from plan.show import as_page, table
+from plan.show import as_page, tables
 from tests.plan.services import gang, nodes, role
 
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
@@ -17,13 +17,14 @@ def page(plan: Forecast) -> ET.Element:
 def test_the_page_has_the_table_of_the_plan() -> None:
     plan = forecast([DISAGGREGATED], nodes("10x8"))
 
-    assert [tuple(cell.text for cell in row) for row in page(plan).iter("tr")] == table(plan, 0)
+    ((_, rows),) = tables(plan)
+    assert [tuple(cell.text for cell in row) for row in page(plan).iter("tr")] == rows
 
 
 def test_many_groups_have_a_column_for_each_role() -> None:
     many = gang("a", role("prefill"), role("decode", 1, 12, required=12))
 
-    header, *rows = table(forecast([many], nodes("13x8")), 0)
+    ((_, (header, *rows)),) = tables(forecast([many], nodes("13x8")))
 
     assert header == ("nodes", "GPUs", "prefill", "decode", "capacity", "status")
     assert [row[2:4] for row in rows[-2:]] == [("0 of 1", "0 of 12"), ("1 of 1", "12 of 12")]

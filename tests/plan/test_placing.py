@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from plan.placing import keys, obstacle
-from plan.supply import Taint
+from plan.supply import Taint, keys, obstacle
 from tests.plan.services import pod
 
 LABELS = {"pool": "a", "size": "8", "metadata.name": "n1"}

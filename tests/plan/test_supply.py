@@ -2,8 +2,8 @@
 
 import pytest
 
-from plan.amounts import PODS
-from plan.supply import ShapeError, out_of_service, parse_shapes, supply, with_pods
+from plan.amounts import PODS, PlanError
+from plan.supply import out_of_service, parse_shapes, supplies
 from tests.plan.services import GPU, nodes
 
 
@@ -34,7 +34,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("word", UNREADABLE)
 def test_a_shape_that_cannot_be_read_says_why(word: str) -> None:
-    with pytest.raises(ShapeError) as raised:
+    with pytest.raises(PlanError) as raised:
         nodes(word)
 
     assert UNREADABLE[word] in str(raised.value)
@@ -43,20 +43,20 @@ def test_a_shape_that_cannot_be_read_says_why(word: str) -> None:
 
 def test_of_two_accelerators_no_shape_can_be_told() -> None:
     with pytest.raises(
-        ShapeError, match=r"request amd\.com/gpu, nvidia\.com/gpu; plan one of them, or on a cluster"
+        PlanError, match=r"request amd\.com/gpu, nvidia\.com/gpu; plan one of them, or on a cluster"
     ):
         parse_shapes("1x8", ["nvidia.com/gpu", "amd.com/gpu"])
 
 
 def test_pods_on_a_node_use_it_until_they_have_ended() -> None:
-    node = supply({"metadata": {"name": "n"}, "status": {"allocatable": {GPU: "8", "pods": "110"}}})
+    node = {"metadata": {"name": "n"}, "status": {"allocatable": {GPU: "8", "pods": "110"}}}
     container = {"resources": {"limits": {GPU: "2"}}}
     spec = {"nodeName": "n", "containers": [container]}
     specs = (spec, spec, {**spec, "nodeName": "other"}, {"containers": [container]})
     phases = ("Running", "Failed", "Running", "Pending")
     pods = [{"spec": one, "status": {"phase": phase}} for one, phase in zip(specs, phases, strict=True)]
 
-    (found,) = with_pods([node], pods)
+    (found,) = supplies([node], pods)
 
     assert (found.used[GPU], found.used[PODS], found.free(GPU)) == (2000, 1000, 6000)
 

@@ -9,9 +9,10 @@ from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text
+from plan.amounts import PlanError
 from plan.forecast import forecast
-from plan.services import TooManyPodsError, workloads
-from plan.supply import out_of_service, supply, with_pods
+from plan.supply import supplies
+from plan.workload import workloads
 from sync.kinds import POD_GROUP
 from sync.observed import lws as observed_lws
 from sync.observed.condition import shortened
@@ -71,9 +72,9 @@ def _planned(case: Case) -> str:
         return ""
     try:
         planned = workloads((*case.sets, *case.read.live.of(POD_GROUP)), case.read.pods)
-    except TooManyPodsError:
+    except PlanError:
         return ""
-    there = with_pods((supply(one) for one in nodes.objects if not out_of_service(one)), placed.objects)
+    there = supplies(nodes.objects, placed.objects)
     plan = forecast(planned, there, present=len(there))
     unknown = (one.unknown for one in plan.workloads if one.unknown)
     return "".join(f". {line}" for line in (*unknown, *plan.waiting, *plan.further))

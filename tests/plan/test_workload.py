@@ -10,8 +10,8 @@ from intent import Object
 from intent.annotations import REVISION
 from intent.gang import NO_GANG
 from intent.settings import Settings
-from plan.services import NO_POD_GROUP, TooManyPodsError, workloads
-from plan.workload import Workload
+from plan.amounts import PlanError
+from plan.workload import NO_POD_GROUP, Workload, workloads
 from tests.builders.lws import container, lws, template
 
 
@@ -125,5 +125,5 @@ def test_pods_on_nodes_are_bound_unless_they_end() -> None:
 
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])
 def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
-    with pytest.raises(TooManyPodsError, match="more than 20000 pods are not planned"):
+    with pytest.raises(PlanError, match="more than 20000 pods are not planned"):
         planned(named("w", **fields))
