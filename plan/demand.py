@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from intent import Object
 from intent.accelerators import DEVICE_CLASS
-from intent.quantity import whole
-from intent.shapes import listed, mapping, text
+from intent.shapes import listed, mapping, text, whole
 from plan.amounts import CLASSES, PODS, UNIT, Amounts, accelerators, amounts
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from intent import Object
-from intent.quantity import whole
-from intent.shapes import labels, listed, mapping, metadata, text
+from intent.shapes import labels, listed, mapping, metadata, text, whole
 from plan.amounts import CPU, MEMORY, PODS, UNIT, UNLIMITED, Amounts, PlanError, amounts, is_device, shown
 from plan.demand import Demand, requests
 

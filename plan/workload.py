@@ -20,8 +20,7 @@ from intent.annotations import (
 )
 from intent.lws import KIND as LWS
 from intent.lws import read_revision
-from intent.quantity import whole
-from intent.shapes import annotations, labels, listed, mapping, metadata, number, text
+from intent.shapes import annotations, labels, listed, mapping, metadata, number, text, whole
 from plan.amounts import PlanError, is_device
 from plan.demand import DEFAULT_SCHEDULER, Demand, PodShape, Templates, pod_shape
 from plan.supply import ENDED

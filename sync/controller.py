@@ -131,7 +131,9 @@ class Controller:
 
     def observe(self, state: ServiceState) -> Snapshot:
         """Build the snapshot of one service."""
-        return replace(observe(state.key, self.caches, state.memory, self.too_old), objectives=self.objectives)
+        return replace(
+            observe(state.key, self.caches, state.memory, self.too_old), objectives=self.objectives
+        )
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
         """Read the configuration that the router refers to, unless there are no routes."""
