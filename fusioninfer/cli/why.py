@@ -9,7 +9,6 @@ import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, echo_json
-from fusioninfer.cluster.why.case import case_of
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.read import read_case
 from intent.errors import counted, printable
@@ -46,13 +45,13 @@ def why(
     Exit code 0: every replica serves; 1: there is a cause; 2: the cluster or the object cannot be read.
     """
     home = cluster.namespace(namespace)
-    case = case_of(cluster.read(lambda reader: read_case(reader, name, home)))
+    case = cluster.read(lambda reader: read_case(reader, name, home))
     found = causes(case)
     if output == "json":
         echo_json(
             {
                 "namespace": home,
-                "service": case.read.service,
+                "service": case.service,
                 "ready": not any(one.effect == "blocks" for one in found),
                 "cause": asdict(found[0]) if found else None,
                 "others": [asdict(one) for one in found[1:]],
@@ -60,7 +59,7 @@ def why(
             }
         )
     else:
-        _print(found if every else found[:1], case.service, len(found))
+        _print(found if every else found[:1], case.title, len(found))
         for one in case.unknown:
             click.echo(f"{click.style('unknown', fg='yellow')}: {printable(one)}", err=True)
     sys.exit(FINDINGS if found else 0)

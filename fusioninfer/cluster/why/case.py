@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.facts import EPOCH
@@ -26,13 +27,10 @@ from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
 from sync.status.observed import Observed, observed
 
-Logs = Mapping[tuple[str, str], str]
-"""Ends of logs, by pod and container."""
 
-
-@dataclass(frozen=True, slots=True)
-class ServiceObjects:
-    """What was read about one service."""
+@dataclass(frozen=True)
+class Case:
+    """What was read about one service, and what the controller makes of it."""
 
     namespace: str
     service: str
@@ -44,102 +42,88 @@ class ServiceObjects:
     """The pods of its LeaderWorkerSets, and its other pods."""
     answers: Mapping[str, Answer] = field(default_factory=dict)
     """Further readings: events, nodes, placed (the pods on nodes), lease, queues."""
-    logs: Logs = field(default_factory=dict)
+    logs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Ends of logs, by pod and container."""
     now: datetime = EPOCH
 
     def answer(self, reading: str) -> Answer:
         """Return what a reading returned; one that was not made is unknown."""
         return self.answers.get(reading, Answer(unknown="not read"))
 
+    @cached_property
+    def sets(self) -> tuple[Object, ...]:
+        """The LeaderWorkerSets of the service; the named one if it belongs to none."""
+        if not self.service:
+            return (self.named,)
+        return tuple(lws for lws in self.live.of(LWS) if service_of(lws) == self.service)
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A service, judged."""
+    @cached_property
+    def snapshot(self) -> Snapshot:
+        """The service as the controller sees it.
 
-    read: ServiceObjects
-    snapshot: Snapshot
-    desired: Desired
-    observed: Observed
-    sets: tuple[Object, ...]
-    """Its LeaderWorkerSets."""
+        Each LeaderWorkerSet may have been empty since it was made: the controller of DisaggregatedSets makes
+        them empty, and scales them at once.
+        """
+        now = time.monotonic()
+        empty_since = {
+            text(of.get("uid")): now - (self.now - datetime.fromisoformat(made)).total_seconds()
+            for of in map(metadata, self.live.of(LWS))
+            if (made := text(of.get("creationTimestamp")))
+        }
+        key = self.namespace, self.service or name_of(self.named)
+        return snapshot_of(self.live, key, ServiceMemory(empty_since=empty_since))
+
+    @cached_property
+    def desired(self) -> Desired:
+        """What the controller makes of it."""
+        return desired_state(self.snapshot, self.live.settings)
+
+    @cached_property
+    def observed(self) -> Observed:
+        """The input of its status; LeaderWorkerSets of an author are read as roles of a service."""
+        pods = tuple(map(project, self.pods))
+        if self.snapshot.value:
+            return replace(observed(self.snapshot, self.desired), pods=pods)
+        groups = [gang.stored for gang in self.snapshot.gangs if gang.stored]
+        return replace(
+            observed(_with_value(self.snapshot, self.sets), self.desired),
+            pods=pods,
+            sets={name_of(lws): observed_lws.project(lws) for lws in self.sets},
+            pod_group=min(groups, key=lambda group: not group.message, default=None),  # one that waits
+        )
 
     @property
-    def service(self) -> str:
+    def title(self) -> str:
         """The service for messages."""
-        return f"{INFERENCE_SERVICE.kind if self.snapshot.service else 'service'} {self.read.service}"
+        return f"{INFERENCE_SERVICE.kind if self.snapshot.service else 'service'} {self.service}"
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """What could not be read, so that causes there are not found."""
-        answers = {**self.read.answers, **self.read.live.objects}
-        refused = (f"{name}: {one.unknown}" for name, one in answers.items() if one.unknown)
-        return (*self.read.live.notes, *refused)
+        answers = {**self.answers, **self.live.objects}
+        refused = (f"{name}: {answer.unknown}" for name, answer in answers.items() if answer.unknown)
+        return (*self.live.notes, *refused)
 
-    def pods_of(self, lws: str) -> tuple[Object, ...]:
+    def pods_of(self, lws: Object) -> tuple[Object, ...]:
         """Return the pods of a LeaderWorkerSet."""
-        return tuple(pod for pod in self.read.pods if labels(pod).get(LWS_NAME) == lws)
+        return tuple(pod for pod in self.pods if labels(pod).get(LWS_NAME) == name_of(lws))
 
-    def warnings(self, kind: str, name: str) -> tuple[Object, ...]:
+    def warnings(self, kind: str, name: str) -> list[Object]:
         """Return the Warning Events about an object, the latest first."""
-        about = (
-            one
-            for one in self.read.answer("events").objects
-            if mapping(one.get("involvedObject")).get("kind") == kind
-            and mapping(one.get("involvedObject")).get("name") == name
-            and one.get("type") == "Warning"
-        )
-        return tuple(sorted(about, key=_time, reverse=True))
+        about = [
+            event
+            for event in self.answer("events").objects
+            if (of := mapping(event.get("involvedObject"))).get("kind") == kind
+            and of.get("name") == name
+            and event.get("type") == "Warning"
+        ]
+        return sorted(about, key=_time, reverse=True)
 
 
 def _time(event: Object) -> str:
     times = (event.get("lastTimestamp"), mapping(event.get("series")).get("lastObservedTime"))
-    more = (event.get("eventTime"), mapping(event.get("metadata")).get("creationTimestamp"))
-    return next((found for one in (*times, *more) if (found := text(one))), "")
-
-
-def case_of(read: ServiceObjects) -> Case:
-    """Judge what was read, with the functions of the controller."""
-    sets = members(read)
-    snapshot = snapshot_of(read.live, (read.namespace, read.service or name_of(read.named)), _memory(read))
-    desired = desired_state(snapshot, read.live.settings)
-    return Case(read, snapshot, desired, _observed(read, snapshot, desired, sets), sets)
-
-
-def _memory(read: ServiceObjects) -> ServiceMemory:
-    """Return a memory in which each LeaderWorkerSet may have been empty since it was made.
-
-    The controller of DisaggregatedSets makes them empty, and scales them at once.
-    """
-    now = time.monotonic()
-    return ServiceMemory(
-        empty_since={
-            text(one.get("uid")): now - (read.now - datetime.fromisoformat(made)).total_seconds()
-            for one in map(metadata, read.live.of(LWS))
-            if (made := text(one.get("creationTimestamp")))
-        }
-    )
-
-
-def members(read: ServiceObjects) -> tuple[Object, ...]:
-    """Return the LeaderWorkerSets of a service; the named one if it belongs to none."""
-    if not read.service:
-        return (read.named,)
-    return tuple(one for one in read.live.of(LWS) if service_of(one) == read.service)
-
-
-def _observed(
-    read: ServiceObjects, snapshot: Snapshot, desired: Desired, sets: tuple[Object, ...]
-) -> Observed:
-    """Return the input of a status; LeaderWorkerSets of an author are read as roles of a service."""
-    value = snapshot.value
-    seen = observed(snapshot if value else _with_value(snapshot, sets), desired)
-    pods = tuple(map(project, read.pods))
-    if value:
-        return replace(seen, pods=pods)
-    reports = {name_of(one): observed_lws.project(one) for one in sets}
-    groups = [gang.stored for gang in snapshot.gangs if gang.stored]
-    waiting = min(groups, key=lambda one: not one.message, default=None)  # of several gangs, one that waits
-    return replace(seen, pods=pods, sets=reports, pod_group=waiting)
+    more = (event.get("eventTime"), metadata(event).get("creationTimestamp"))
+    return next(filter(None, map(text, (*times, *more))), "")
 
 
 def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
@@ -152,14 +136,14 @@ def _with_value(snapshot: Snapshot, sets: tuple[Object, ...]) -> Snapshot:
         name,
         roles=tuple(_role(snapshot, lws) for lws in sets),
         router=Router("router", routing) if routing.wanted else None,
-        scheduler=next((one.scheduler for one in live if one.scheduler), NO_GANG),
+        scheduler=next((member.scheduler for member in live if member.scheduler), NO_GANG),
     )
     return replace(snapshot, service=CachedInferenceService(namespace, name, service=name, intent=value))
 
 
 def _role(snapshot: Snapshot, lws: Object) -> RoleIntent:
     """Return the role of a LeaderWorkerSet, which has its name."""
-    member = next((one for one in snapshot.members if one.name == name_of(lws)), None)
+    member = next((member for member in snapshot.members if member.name == name_of(lws)), None)
     size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
     nodes = size if type(size) is int else 1
     return RoleIntent(name_of(lws), member.component_type if member else "worker", {}, nodes=nodes)

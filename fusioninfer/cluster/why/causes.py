@@ -1,6 +1,6 @@
 """All causes, layer by layer: what comes later in the start of a service waits for what comes before."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from fusioninfer.cluster.why.admission import admission, controller, rules
@@ -18,39 +18,30 @@ from sync.status.routes import routes_ready
 
 def routes(case: Case) -> Iterator[Cause]:
     """Return why requests cannot come in; nothing if a kind of routes cannot be read."""
-    verdict, stored = routes_ready(case.observed), case.read.live.objects
-    is_known = not any(stored[kind].unknown for kind in ROUTES if kind in stored)
+    verdict = routes_ready(case.observed)
+    is_known = not any(case.live.answer(kind).unknown for kind in ROUTES)
     is_ready = STATES["RoutesReady", verdict.reason] == "True" or verdict.reason == "NotObserved"
     if is_known and not is_ready:
-        yield cause(verdict.reason, case.service, f"{verdict.message}{_picker(case, verdict.reason)}")
+        yield cause(verdict.reason, case.title, f"{verdict.message}{_picker(case, verdict.reason)}")
 
 
 def _picker(case: Case, reason: str) -> str:
     """Return why a pod of the endpoint picker fails; empty if none does."""
-    prefix = f"{picker_name(case.read.service)}-"
-    seen = (project(pod) for pod in case.read.pods)
-    failed = next((one for one in seen if one.name.startswith(prefix) and one.failure), None)
-    if reason != "PickerNotAvailable" or failed is None or failed.failure is None:
-        return ""
-    return f"; pod {failed.name}: {failed.failure.reason}: {failed.failure.message}"
+    prefix = f"{picker_name(case.service)}-"
+    for seen in map(project, case.pods if reason == "PickerNotAvailable" else ()):
+        if seen.failure and seen.name.startswith(prefix):
+            return f"; pod {seen.name}: {seen.failure.reason}: {seen.failure.message}"
+    return ""
 
 
-CAUSES: Final[tuple[Callable[[Case], Iterable[Cause]], ...]] = (
-    admission,
-    rules,
-    controller,
-    workload,
-    scheduling,
-    pods,
-    routes,
-)
+CAUSES: Final = (admission, rules, controller, workload, scheduling, pods, routes)
 """The layers, in the order in which a service starts."""
 
 
 def causes(case: Case) -> tuple[Cause, ...]:
     """Return all causes, the dominant one first; none if the service serves with all replicas."""
-    found = [one for layer in CAUSES for one in layer(case)]
+    all_causes = [one for layer in CAUSES for one in layer(case)]
     verdict = is_ready(case.observed)
-    if not any(one.effect == "blocks" for one in found) and STATES["Ready", verdict.reason] != "True":
-        found.append(cause(verdict.reason, case.service, verdict.message))
-    return tuple(sorted(found, key=lambda one: one.effect != "blocks"))
+    if not any(one.effect == "blocks" for one in all_causes) and STATES["Ready", verdict.reason] != "True":
+        all_causes.append(cause(verdict.reason, case.title, verdict.message))
+    return tuple(sorted(all_causes, key=lambda one: one.effect != "blocks"))

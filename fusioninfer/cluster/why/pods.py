@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
-from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.errors import counted
 from intent.shapes import listed, mapping, number, text
 from sync.observed.condition import shortened
-from sync.observed.pod import CRASHED, ObservedPod, project
+from sync.observed.pod import CRASHED, Failure, ObservedPod, project
 
+INIT: Final = "initContainerStatuses"
+MAIN: Final = "containerStatuses"
 TELLING: Final = re.compile(r"\b(\w*(Error|Exception)|error|fatal|panic|Killed)\b")
 """A line of a log that names an error."""
 SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
@@ -22,63 +23,57 @@ SOURCES: Final = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox",
 
 def pods(case: Case) -> Iterator[Cause]:
     """Return why pods on nodes are not ready: what fails before what starts, the earliest failure first."""
-    own = [pod for lws in case.sets for pod in case.pods_of(name_of(lws))]
-    failing = [(pod, project(pod)) for pod in own if project(pod).failure]
-    for pod, seen in sorted(failing, key=lambda pair: _precedence(*pair)):
-        yield _failed(pod, seen, case)
-    names = {seen.name for _, seen in failing}
-    starting = [pod for pod in own if name_of(pod) not in names and _is_starting(pod)]
-    for pod in sorted(starting, key=_running):  # one that runs may wait for one that does not
-        yield _starting(pod, case)
+    own = [(pod, project(pod)) for lws in case.sets for pod in case.pods_of(lws)]
+    failing = [(pod, seen, failure) for pod, seen in own if (failure := seen.failure)]
+    for pod, seen, failure in sorted(failing, key=lambda row: _precedence(*row)):
+        yield _failed(pod, seen, failure, case)
+    starting = [
+        (pod, seen)
+        for pod, seen in own
+        if seen.scheduled and not (seen.failure or seen.ready or seen.deleting)
+    ]
+    for pod, seen in sorted(starting, key=lambda row: _runs(row[0])):  # one may wait for one that does not
+        yield _starting(pod, seen, case)
 
 
-def _precedence(pod: Object, seen: ObservedPod) -> tuple[bool, str, str]:
+def _precedence(pod: Object, seen: ObservedPod, failure: Failure) -> tuple[bool, str, str]:
     """Return the order of failures: a container that never ran, then the one that ended first."""
-    code = seen.failure.code if seen.failure else CRASHED
-    ended = min((text(one.get("finishedAt")) for one in _ends(pod) if one.get("finishedAt")), default="")
-    return code == CRASHED, ended, seen.name
-
-
-def _ends(pod: Object) -> Iterator[Object]:
-    """Yield how containers of a pod ended: the state now, and the last one."""
-    for one in _containers(pod):
-        for key in ("state", "lastState"):
-            if ended := mapping(mapping(one.get(key)).get("terminated")):
-                yield ended
+    times = [text(ended.get("finishedAt")) for ended in _ends(pod)]
+    return failure.code == CRASHED, min(filter(None, times), default=""), seen.name
 
 
 def _containers(pod: Object, *keys: str) -> list[Object]:
     status = mapping(pod.get("status"))
-    chosen = keys or ("initContainerStatuses", "containerStatuses")
-    return [mapping(one) for key in chosen for one in listed(status.get(key))]
+    return [mapping(container) for key in keys for container in listed(status.get(key))]
 
 
-def _failed(pod: Object, seen: ObservedPod, case: Case) -> Cause:
+def _ends(pod: Object) -> list[Object]:
+    """Return how containers of a pod ended: the state now, and the last one."""
+    states = (mapping(one.get(key)) for one in _containers(pod, INIT, MAIN) for key in ("state", "lastState"))
+    return [ended for state in states if (ended := mapping(state.get("terminated")))]
+
+
+def _failed(pod: Object, seen: ObservedPod, failure: Failure, case: Case) -> Cause:
     """Return the cause of a failing pod, with the telling line of its log."""
-    failure = seen.failure
-    assert failure is not None  # noqa: S101 - the caller chose the failing ones
-    code, name = failure.code, seen.name
-    about = f"Pod {name}"
-    status = next((one for one in _containers(pod) if one.get("name") == failure.container), {})
-    kind = "init container" if status in _containers(pod, "initContainerStatuses") else "container"
+    about, effect = f"Pod {seen.name}", _effect(seen, case)
+    named = {text(one.get("name")): one for one in _containers(pod, MAIN, INIT)}
+    status = named.get(failure.container, {})
+    kind = "init container" if status in _containers(pod, INIT) else "container"
     where = f"{kind} {failure.container}: " if failure.container else ""
-    message = (
-        f"{where}{failure.reason}{_ending(status) or (f': {failure.message}' if failure.message else '')}"
-    )
-    effect = _effect(seen, case)
-    if any(one.get("reason") == "OOMKilled" for one in _ends(pod)):
+    ending = _ending(status) or (f": {failure.message}" if failure.message else "")
+    message = f"{where}{failure.reason}{ending}"
+    if any(ended.get("reason") == "OOMKilled" for ended in _ends(pod)):
         return cause("OutOfMemory", about, f"{message} (OOMKilled)", effect)
-    log = case.read.logs.get((name, failure.container), "")
-    if line := telling_line(log):
+    if line := telling_line(case.logs.get((seen.name, failure.container), "")):
         message = f"{message}; its log: {line}"
-    return Cause("pods", code, about, message, CODES[code].remedy.replace("POD", name), effect)
+    remedy = CODES[failure.code].remedy.replace("POD", seen.name)
+    return Cause("pods", failure.code, about, message, remedy, effect)
 
 
 def telling_line(log: str) -> str:
     """Return the last line of a log that names an error; the last line if none does."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    last = lines[-1] if lines else ""
-    return shortened(next((line for line in reversed(lines) if TELLING.search(line)), last))
+    lines = [line.strip() for line in reversed(log.splitlines()) if line.strip()]
+    return shortened(next(filter(TELLING.search, lines), lines[0] if lines else ""))
 
 
 def _ending(status: Object) -> str:
@@ -92,7 +87,7 @@ def _ending(status: Object) -> str:
 
 def _effect(seen: ObservedPod, case: Case) -> Effect:
     """Return whether the role of a pod has no replica that serves, or fewer than desired."""
-    role = next((one for one in case.observed.roles if seen in one.all_pods), None)
+    role = next((role for role in case.observed.roles if seen in role.all_pods), None)
     serves = role is not None and (role.ready or not role.desired)
     return "degrades" if serves else "blocks"
 
@@ -100,45 +95,35 @@ def _effect(seen: ObservedPod, case: Case) -> Effect:
 # --- pods that start --------------------------------------------------------------------------------
 
 
-def _is_starting(pod: Object) -> bool:
-    seen = project(pod)
-    return seen.scheduled and not seen.ready and not seen.deleting
-
-
-def _starting(pod: Object, case: Case) -> Cause:
-    about, effect = f"Pod {name_of(pod)}", _effect(project(pod), case)
-    trouble = [one for one in case.warnings("Pod", name_of(pod)) if one.get("reason") in SOURCES]
-    if trouble and not _running(pod):
-        message = f"{text(trouble[0].get('reason'))}: {shortened(trouble[0].get('message'))}"
+def _starting(pod: Object, seen: ObservedPod, case: Case) -> Cause:
+    about, effect, events = f"Pod {seen.name}", _effect(seen, case), case.warnings("Pod", seen.name)
+    trouble = next((event for event in events if event.get("reason") in SOURCES), None)
+    if trouble and not _runs(pod):
+        message = f"{text(trouble.get('reason'))}: {shortened(trouble.get('message'))}"
         return cause("ContainerNotStarted", about, message, effect)
-    init = next((one for one in _containers(pod, "initContainerStatuses") if _is_running(one)), None)
-    if init:
-        message = f"init container {text(init.get('name'))} runs since {_since(init)}"
-        return cause("InitContainerRunning", about, message, effect)
-    return cause("NotReady", about, _unready(pod, case), effect)
-
-
-def _is_running(container: Object) -> bool:
-    return bool(mapping(container.get("state")).get("running"))
-
-
-def _running(pod: Object) -> bool:
-    found = _containers(pod, "containerStatuses")
-    return bool(found) and all(map(_is_running, found))
-
-
-def _since(container: Object) -> str:
-    return text(mapping(mapping(container.get("state")).get("running")).get("startedAt")) or "its start"
-
-
-def _unready(pod: Object, case: Case) -> str:
-    """Return which container is not ready, and what its probe said last."""
-    waiting = [one for one in _containers(pod, "containerStatuses") if one.get("ready") is not True]
-    names = ", ".join(text(one.get("name")) for one in waiting) or "its containers"
-    if not _running(pod):
-        return f"{names}: not started yet"
-    probe = next(
-        (one for one in case.warnings("Pod", name_of(pod)) if one.get("reason") == "Unhealthy"), None
-    )
+    for init in _containers(pod, INIT):
+        if _state(init):
+            message = f"init container {text(init.get('name'))} runs since {_since(init)}"
+            return cause("InitContainerRunning", about, message, effect)
+    waiting = [container for container in _containers(pod, MAIN) if container.get("ready") is not True]
+    names = ", ".join(text(container.get("name")) for container in waiting) or "its containers"
+    if not _runs(pod):
+        return cause("NotReady", about, f"{names}: not started yet", effect)
+    probe = next((event for event in events if event.get("reason") == "Unhealthy"), None)
     said = f"; {shortened(probe.get('message'))}" if probe else ""
-    return f"{names}: running since {_since(waiting[0]) if waiting else 'its start'}, and not ready{said}"
+    message = f"{names}: running since {_since(*waiting[:1])}, and not ready{said}"
+    return cause("NotReady", about, message, effect)
+
+
+def _state(container: Object) -> Object:
+    """Return since when a container runs; empty if it does not."""
+    return mapping(mapping(container.get("state")).get("running"))
+
+
+def _runs(pod: Object) -> bool:
+    found = _containers(pod, MAIN)
+    return bool(found) and all(map(_state, found))
+
+
+def _since(container: Object | None = None) -> str:
+    return text(_state(container or {}).get("startedAt")) or "its start"

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from fusioninfer.cluster.answers import Answer
@@ -10,7 +11,7 @@ from fusioninfer.cluster.check.installed import lease_path
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of
-from fusioninfer.cluster.why.case import ServiceObjects, members
+from fusioninfer.cluster.why.case import Case
 from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.names import SYSTEM_NAMESPACE, api_path
@@ -23,7 +24,7 @@ PLACED: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 """The pods that use nodes."""
 
 
-async def read_case(reader: Reader, word: str, namespace: str) -> ServiceObjects:
+async def read_case(reader: Reader, word: str, namespace: str) -> Case:
     """Read a service, named by its name or by an object: NAME, lws/NAME or isvc/NAME.
 
     Raises `NotFoundError`, or `UnreachableError` if what is essential cannot be read.
@@ -32,7 +33,7 @@ async def read_case(reader: Reader, word: str, namespace: str) -> ServiceObjects
     live = await read_live(reader, namespace)
     require(live.objects, (LWS, INFERENCE_SERVICE), namespace)
     obj, service = find(live, word, namespace)
-    read = ServiceObjects(namespace, service, live, obj, now=datetime.now(UTC))
+    read = Case(namespace, service, live, obj, now=datetime.now(UTC))
     listed = await reader.every(POD.path(namespace))
     if listed.unknown:
         raise UnreachableError(f"cannot list pods in namespace {namespace}: {listed.unknown}")
@@ -42,10 +43,10 @@ async def read_case(reader: Reader, word: str, namespace: str) -> ServiceObjects
     return replace(read, logs=await _logs(reader, read))
 
 
-def _is_of(read: ServiceObjects, pod: Object) -> bool:
+def _is_of(read: Case, pod: Object) -> bool:
     """Return whether a pod is of a LeaderWorkerSet of the service, or has the label of the service."""
     is_labelled = bool(read.service) and labels(pod).get(SERVICE) == read.service
-    return is_labelled or labels(pod).get(LWS_NAME) in {name_of(lws) for lws in members(read)}
+    return is_labelled or labels(pod).get(LWS_NAME) in {name_of(lws) for lws in read.sets}
 
 
 async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[str, Answer]:
@@ -55,23 +56,20 @@ async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[s
         "events": (api_path("/api/v1/namespaces", namespace, "events"), "type=Warning"),
         "queues": ("/apis/scheduling.volcano.sh/v1beta1/queues", ""),
     }
-    *found, lease = await asyncio.gather(
+    *answers, lease = await asyncio.gather(
         *(reader.every(path, fields=fields) for path, fields in lists.values()),
         reader.one(lease_path(SYSTEM_NAMESPACE)),
     )
-    return dict(zip(lists, found, strict=True)) | {"lease": lease}
+    return dict(zip(lists, answers, strict=True)) | {"lease": lease}
 
 
-async def _logs(reader: Reader, read: ServiceObjects) -> dict[tuple[str, str], str]:
+async def _logs(reader: Reader, read: Case) -> dict[tuple[str, str], str]:
     """Read the logs of the first containers that crashed: of the previous run, else of the present one."""
-    failing = [(pod, pod.failure) for pod in map(project, read.pods) if pod.failure]
-    wanted = [(pod.name, failure.container) for pod, failure in failing if failure.container][:MOST_LOGS]
+    failing = [(pod.name, pod.failure.container) for pod in map(project, read.pods) if pod.failure]
 
     async def log(pod: str, container: str) -> str:
-        path = POD.path(read.namespace, pod)
-        return await reader.log(path, container, previous=True) or await reader.log(
-            path, container, previous=False
-        )
+        read_log = partial(reader.log, POD.path(read.namespace, pod), container)
+        return await read_log(previous=True) or await read_log(previous=False)
 
-    found = await asyncio.gather(*(log(*one) for one in wanted))
-    return dict(zip(wanted, found, strict=True))
+    wanted = [(pod, container) for pod, container in failing if container][:MOST_LOGS]
+    return dict(zip(wanted, await asyncio.gather(*(log(*of) for of in wanted)), strict=True))

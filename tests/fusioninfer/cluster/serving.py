@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
-from fusioninfer.cluster.why.case import ServiceObjects
+from fusioninfer.cluster.why.case import Case
 from intent import Object
 from sync.kinds import LWS
 from sync.parts.service import desired_state
 from tests.fusioninfer.cluster.healthy import NOW, lease
 from tests.sync.samples import APPLIED, KEY, lws
 
-Change = Callable[[ServiceObjects], ServiceObjects]
+Change = Callable[[Case], Case]
 
 
 def pod(lws: str, index: int = 0, group: int = 0, **status: Any) -> Object:
@@ -92,7 +92,7 @@ def stored_set(name: str, component_type: Any) -> Object:
     return made | {"status": {"replicas": 1, "observedGeneration": 1}}
 
 
-def serving() -> ServiceObjects:
+def serving() -> Case:
     """Return what `why` reads of a service that serves."""
     sets = (stored_set("p", "prefiller"), stored_set("d", "decoder"))
     live = Live({"LeaderWorkerSet": Answer(sets)})
@@ -107,7 +107,7 @@ def serving() -> ServiceObjects:
         "queues": Answer(({"metadata": {"name": "default"}, "status": {"state": "Open"}},)),
         "lease": Answer((lease(),)),
     }
-    return ServiceObjects(KEY[0], KEY[1], live.with_objects(made), sets[0], PODS, answers, now=NOW)
+    return Case(KEY[0], KEY[1], live.with_objects(made), sets[0], PODS, answers, now=NOW)
 
 
 # --- changes ----------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def serving() -> ServiceObjects:
 def with_sets(change: Callable[[Object], Object | None]) -> Change:
     """Change the prefiller's LeaderWorkerSet in place, or replace it."""
 
-    def apply(read: ServiceObjects) -> ServiceObjects:
+    def apply(read: Case) -> Case:
         first, *others = copy.deepcopy(read.live.of(LWS))
         changed = change(first) or first
         held_objects = {**read.live.objects, "LeaderWorkerSet": Answer((changed, *others))}
@@ -128,7 +128,7 @@ def with_sets(change: Callable[[Object], Object | None]) -> Change:
 def with_pods(*pods: Object) -> Change:
     """Replace pods of their names."""
 
-    def apply(read: ServiceObjects) -> ServiceObjects:
+    def apply(read: Case) -> Case:
         known = {one["metadata"]["name"]: one for one in (*read.pods, *pods)}
         return replace(read, pods=tuple(known.values()))
 
@@ -148,7 +148,7 @@ def reading(name: str, *objects: Object, unknown: str = "") -> Change:
 def both(*changes: Change) -> Change:
     """Apply several changes."""
 
-    def apply(read: ServiceObjects) -> ServiceObjects:
+    def apply(read: Case) -> Case:
         for change in changes:
             read = change(read)
         return read

@@ -10,7 +10,7 @@ import pytest
 
 from catalog.codes import CODES
 from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.why.case import ServiceObjects, case_of
+from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.pods import telling_line
@@ -62,14 +62,14 @@ def spec(**fields: Any) -> Change:
     return with_sets(lambda obj: obj["spec"].update(fields))
 
 
-def plain(read: ServiceObjects) -> ServiceObjects:
+def plain(read: Case) -> Case:
     """Name a LeaderWorkerSet that is none of ours."""
     made = authored()
     made["metadata"] = {"name": "own", "namespace": "team-a", "generation": 1}
     return replace(read, service="", named=made | {"status": {"observedGeneration": 1}})
 
 
-def routed(read: ServiceObjects) -> ServiceObjects:
+def routed(read: Case) -> Case:
     """Ask for routes on both LeaderWorkerSets."""
     sets = copy.deepcopy(read.live.of(LWS))
     for one in sets:
@@ -82,7 +82,7 @@ def routed(read: ServiceObjects) -> ServiceObjects:
 def rolling(made: str) -> Change:
     """Make both of one revision, at a time; the prefiller was never scaled, and no pod is on a node."""
 
-    def apply(read: ServiceObjects) -> ServiceObjects:
+    def apply(read: Case) -> Case:
         sets = copy.deepcopy(read.live.of(LWS))
         for replicas, one in enumerate(sets):
             one["metadata"]["labels"][REVISION] = "0a1b2c3d"
@@ -205,10 +205,10 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
 
 
 def found(change: Change) -> tuple[Cause, ...]:
-    return causes(case_of(change(serving())))
+    return causes(change(serving()))
 
 
-def unchanged(read: ServiceObjects) -> ServiceObjects:
+def unchanged(read: Case) -> Case:
     return read
 
 
@@ -330,11 +330,11 @@ def test_a_log_without_errors_is_quoted_by_its_last_line() -> None:
 
 @pytest.mark.parametrize("kind", ["PodGroup", "Gateway"])
 def test_what_cannot_be_read_is_no_cause(kind: str) -> None:
-    def refuse(read: ServiceObjects) -> ServiceObjects:
+    def refuse(read: Case) -> Case:
         objects = {**read.live.objects, kind: Answer(unknown="403 Forbidden")}
         return replace(read, live=replace(read.live, objects=objects))
 
-    case = case_of(refuse(serving()))
+    case = refuse(serving())
 
     assert [one for one in causes(case) if one.effect == "blocks"] == []
     assert f"{kind}: 403 Forbidden" in case.unknown
