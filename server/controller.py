@@ -5,10 +5,11 @@ import signal
 import socket
 import time
 import uuid
-from collections.abc import Coroutine
-from functools import partial
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, ParamSpec
 
 import structlog
 
@@ -16,7 +17,7 @@ from catalog.release import VERSION
 from intent.inferencetemplate.v1alpha1 import KIND as TEMPLATE
 from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
-from kube.client import Client, connect
+from kube.client import connect
 from kube.pool import BytePool
 from server import probes
 from server.certificates import Certificates, keep
@@ -31,6 +32,7 @@ from sync.watch.cache import ROWS, Cache, Caches
 from sync.watch.reflector import reflect
 from sync.write import Writer
 
+P = ParamSpec("P")
 log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"
 METRICS_PORT: Final = 8080
@@ -39,6 +41,30 @@ MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 """The file with the limit of this container (cgroup v2)."""
 
 
+def until_stopped(
+    work: Callable[P, Coroutine[Any, Any, None]],
+) -> Callable[P, Coroutine[Any, Any, int]]:
+    """Have work run until a signal (0 is returned) or the loss of leadership (1); it raises other errors."""
+
+    @wraps(work)
+    async def run(*given: P.args, **named: P.kwargs) -> int:
+        task = asyncio.create_task(work(*given, **named))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        lost = False
+        try:
+            await task
+        except* asyncio.CancelledError:
+            log.info("stopped")
+        except* LeadershipLostError as group:
+            log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
+            lost = True
+        return int(lost)
+
+    return run
+
+
+@until_stopped
 async def sync(  # noqa: PLR0913 - each is a flag of the command
     settings: Settings,
     *,
@@ -50,8 +76,8 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     timing: Timing = TIMING,
     certificates: Certificates | None = None,
     workers: int = WORKERS,
-) -> int:
-    """Reconcile a cluster until SIGTERM or SIGINT (returns 0), or until leadership is lost (returns 1).
+) -> None:
+    """Reconcile a cluster.
 
     Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
     Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
@@ -60,58 +86,35 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     `workers` services of one namespace are reconciled at once.
     Raises `kube.client.ConfigError` if there are no credentials, OSError if the port is taken.
     """
-    client = await connect(kubeconfig, context, timing.between)
-    try:
-        return await until_stopped(
-            _serve(
-                client,
-                settings,
-                namespace,
-                ports=(metrics_port, secure_metrics_port),
-                timing=timing,
-                certificates=certificates,
-                workers=workers,
-            )
+    async with AsyncExitStack() as stack:
+        client = await connect(kubeconfig, context, timing.between)
+        stack.push_async_callback(client.close)
+        measured, leadership = ControllerMetrics(VERSION), Leadership(timing)
+        client.timed = lambda verb, code, seconds: measured.requests.labels(verb, code).observe(seconds)
+        space = BytePool(_room_for_rows())
+        caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
+        writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
+        controller = Controller(settings, measured, caches, writer, Queue(workers))
+        elector = Elector(
+            client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
         )
-    finally:
-        await client.close()
+        _measure(measured, caches, controller.queue)
 
+        async def work() -> None:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(controller.run())
+                if certificates:
+                    tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
 
-async def _serve(  # noqa: PLR0913 - the arguments of `sync`
-    client: Client,
-    settings: Settings,
-    namespace: str,
-    *,
-    ports: tuple[int, int | None],
-    timing: Timing,
-    certificates: Certificates | None,
-    workers: int,
-) -> None:
-    """Serve probes, fill the caches, and reconcile while this process holds the Lease."""
-    measured, leadership = ControllerMetrics(VERSION), Leadership(timing)
-    client.timed = lambda verb, code, seconds: measured.requests.labels(verb, code).observe(seconds)
-    space = BytePool(_room_for_rows())
-    caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
-    writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
-    controller = Controller(settings, measured, caches, writer, Queue(workers))
-    elector = Elector(client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc)
-    _measure(measured, caches, controller.queue)
-
-    async def work() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(controller.run())
-            if certificates:
-                tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
-
-    plain, secure = ports
-    scrapes = None
-    if secure is not None:
-        context = made_context(f"fusioninfer-sync.{namespace}.svc")
-        scrapes = probes.Scrapes(_bind(secure), context, by_token(client))
-    async with (
-        probes.serving(_bind(plain), measured.registry, lambda: _unready(caches), scrapes=scrapes),
-        asyncio.TaskGroup() as tasks,
-    ):
+        scrapes = None
+        if secure_metrics_port is not None:
+            own = made_context(f"fusioninfer-sync.{namespace}.svc")
+            scrapes = probes.Scrapes(_bind(secure_metrics_port), own, by_token(client))
+        answers = probes.serving(
+            _bind(metrics_port), measured.registry, partial(_unready, caches), scrapes=scrapes
+        )
+        await stack.enter_async_context(answers)
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
         for cache in caches.values():
             tasks.create_task(reflect(client, cache, _namespaces(cache, settings)))
         if settings.observe_only:
@@ -131,22 +134,6 @@ def _room_for_rows() -> int:
         return int(MEMORY_LIMIT.read_text(encoding="ascii")) // 2
     except (OSError, ValueError):  # "max" is no number
         return ROWS
-
-
-async def until_stopped(work: Coroutine[Any, Any, None]) -> int:
-    """Run until a signal (return 0) or the loss of leadership (return 1); raise any other error."""
-    task = asyncio.create_task(work)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    lost = False
-    try:
-        await task
-    except* asyncio.CancelledError:
-        log.info("stopped")
-    except* LeadershipLostError as group:
-        log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
-        lost = True
-    return int(lost)
 
 
 def _namespaces(cache: Cache[Any], settings: Settings) -> tuple[str, ...]:
