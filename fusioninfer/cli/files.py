@@ -55,8 +55,7 @@ Examples:
 
 \b
 -o json prints {"findings": [...], "summary": {...}}. A finding has file, line,
-document, part (which of the objects that the document renders to), severity,
-code, field, value, message, cause, remedy and link. The
+document, severity, code, field, value, message, cause, remedy and link. The
 summary has the numbers errors, warnings, ignored, unreadable and checked, and
 skipped, the number of other objects by kind. A file that cannot be read is the
 finding FI905. -o github prints workflow commands, which annotate pull requests;

@@ -24,11 +24,11 @@ SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
 class UnreadableFileError(Exception):
     """Raised if a file cannot be read, is not YAML or JSON, or has a document that is not an object."""
 
-    def __init__(self, message: str, file: str = "", line: int = 0) -> None:
-        super().__init__(errors.printable(message))
-        self.file = file
-        self.line = line
-        """The line of the error; 0 if it is not known."""
+    def __init__(self, file: str, problem: str, line: int = 0, column: int = 0) -> None:
+        """`line` and `column`: where the error is, from 1; 0 if that is not known."""
+        self.file, self.line = printable(file), line
+        place = ":".join(str(part) for part in (self.file, line, column) if part)
+        super().__init__(f"{place}: {errors.printable(problem)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,11 @@ class Document:
     def line(self, path: str) -> int:
         """Return the line of a field in the file, or of its nearest parent; 0 if lines are not known."""
         return self.lines.below(path).start if self.lines else 0
+
+    def place(self, path: str) -> str:
+        """Return where a field is, as messages show it: `FILE:LINE`."""
+        line = self.line(path)
+        return f"{self.file}:{line}" if line else self.file
 
 
 def read(paths: Iterable[str]) -> list[Document]:
@@ -86,14 +91,10 @@ def _files(path: str, recursive: bool) -> list[str | UnreadableFileError]:  # no
         if path == STANDARD_INPUT or not Path(path).is_dir():
             return [path]
         below = Path(path).rglob("*") if recursive else Path(path).iterdir()
-        found = sorted(str(file) for file in below if file.suffix in SUFFIXES and not file.is_dir())
+        files = sorted(str(file) for file in below if file.suffix in SUFFIXES and not file.is_dir())
     except OSError as error:
-        return [UnreadableFileError(f"{printable(path)}: {error.strerror}", printable(path))]
-    return (
-        [*found]
-        if found
-        else [UnreadableFileError(f"{printable(path)}: contains no {', '.join(SUFFIXES)}", printable(path))]
-    )
+        return [UnreadableFileError(path, str(error.strerror))]
+    return [*files] if files else [UnreadableFileError(path, f"contains no {', '.join(SUFFIXES)}")]
 
 
 def _documents(file: str | UnreadableFileError) -> Iterator[Document | UnreadableFileError]:
@@ -102,7 +103,7 @@ def _documents(file: str | UnreadableFileError) -> Iterator[Document | Unreadabl
         return
     name, is_empty = printable(file), True
     try:
-        for number, (value, lines) in enumerate(_values(read_text(file), name), start=1):
+        for number, (value, lines) in enumerate(parsed(read_text(file), name), start=1):
             if value is not None:
                 is_empty = False
                 yield from _flattened(Document(name, number, value, lines=lines))
@@ -126,22 +127,16 @@ TOO_LARGE: Final = f"is larger than {LARGEST // 2**20} MiB: divide it into sever
 def read_text(file: str) -> str:
     """Read a file, or standard input. Raises `UnreadableFileError`."""
     if file == STANDARD_INPUT and sys.stdin is None:
-        raise UnreadableFileError(f"{file}: standard input is closed", file)
+        raise UnreadableFileError(file, "standard input is closed")
     try:
         with nullcontext(sys.stdin.buffer) if file == STANDARD_INPUT else Path(file).open("rb") as stream:
             content = stream.read(LARGEST + 1)
-        text = content.decode("utf-8") if len(content) <= LARGEST else None
+        if len(content) > LARGEST:
+            raise UnreadableFileError(file, TOO_LARGE)
+        return content.decode("utf-8")
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the name
-        why = error.strerror if isinstance(error, OSError) else f"is not text in UTF-8: {error}"
-        raise UnreadableFileError(f"{printable(file)}: {why}", printable(file)) from error
-    if text is None:
-        raise UnreadableFileError(f"{printable(file)}: {TOO_LARGE}", printable(file))
-    return text
-
-
-def load_yaml(text: str, file: str) -> list[Any]:
-    """Parse the documents of a YAML or JSON text. Raises `UnreadableFileError` with line and column."""
-    return [value for value, _ in _values(text, file)]
+        why = str(error.strerror) if isinstance(error, OSError) else f"is not text in UTF-8: {error}"
+        raise UnreadableFileError(file, why) from error
 
 
 def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
@@ -151,13 +146,13 @@ def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
 
 def parse_model(text: str, file: str, model: type[SettingsModel]) -> SettingsModel:
     """Parse the text of a settings file; an empty one has the defaults. Raises `UnreadableFileError`."""
-    found = next(iter(load_yaml(text, file)), None)
+    first, *_ = (*(value for value, _ in parsed(text, file)), None)
     try:
-        return model.model_validate({} if found is None else found)
+        return model.model_validate({} if first is None else first)
     except ValidationError as error:
         known = [field.alias or name for name, field in model.model_fields.items()]
         faults = "; ".join(_fault(one, known) for one in error.errors())
-        raise UnreadableFileError(f"{file}: {faults}") from error
+        raise UnreadableFileError(file, faults) from error
 
 
 def _fault(one: ErrorDetails, known: Iterable[str]) -> str:
@@ -171,7 +166,7 @@ def _fault(one: ErrorDetails, known: Iterable[str]) -> str:
     return f"{path}: {re.sub('^(Input|String) should|^Value error, must', 'must', one['msg'])}{hint}"
 
 
-def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
+def parsed(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
     """Parse the documents of a text, with their lines. Raises `UnreadableFileError` with line and column."""
     try:
         for value, node in yaml.load_nodes(text):
@@ -179,9 +174,8 @@ def _values(text: str, file: str) -> Iterator[tuple[Any, Lines]]:
     except yaml.UNREADABLE as error:
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        line, where = (mark.line + 1, f":{mark.line + 1}:{mark.column + 1}") if mark else (0, "")
-        problem = _explained(said, text, line)
-        raise UnreadableFileError(f"{file}{where}: {problem}", file, line) from error
+        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        raise UnreadableFileError(file, _explained(said, text, line), line, column) from error
 
 
 UNRENDERED: Final = "this may be a template that was not rendered: pass the output of "
@@ -199,8 +193,7 @@ def _explained(problem: str, text: str, line: int) -> str:
 def _flattened(document: Document) -> Iterator[Document | UnreadableFileError]:
     """Yield the items of a `kind: List` as documents of their own."""
     if not isinstance(document.object, dict):
-        line = document.line("")
-        yield UnreadableFileError(f"{document.file}:{line}: must be an object", document.file, line)
+        yield UnreadableFileError(document.file, "must be an object", document.line(""))
         return
     items = document.object.get("items")
     if document.object.get("kind") != "List" or not isinstance(items, list):

@@ -35,19 +35,9 @@ class Found:
     error: FieldError
 
     @property
-    def file(self) -> str:
-        """The name of the file, as it can be printed."""
-        return self.document.file
-
-    @property
-    def line(self) -> int:
-        """The line of the field in the file, or of its nearest parent; 0 if it is not known."""
-        return self.document.line(self.error.path)
-
-    @property
     def place(self) -> str:
-        """The location as messages show it: `FILE:LINE`."""
-        return f"{self.file}:{self.line}" if self.line else self.file
+        """Where its field is, or the nearest parent, as messages show it: `FILE:LINE`."""
+        return self.document.place(self.error.path)
 
     def __str__(self) -> str:
         """Return location, severity and message."""
@@ -172,8 +162,7 @@ def _once(documents: list[Document]) -> tuple[list[Document], list[Found]]:
         name = _name(document.object)
         first = single.setdefault(_identity(document.object) if name else at, document)
         if first is not document:
-            line = first.line("metadata.name")
-            where = f"{first.file}:{line}" if line else first.file
+            where = first.place("metadata.name")
             message = f"the files have this {document.object['kind']} twice; the other one is in {where}"
             repeated.append(Found(document, FieldError("metadata.name", name, message, REPEATED)))
     return [*single.values()], repeated

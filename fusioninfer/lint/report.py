@@ -6,13 +6,12 @@ from urllib.parse import quote
 
 import click
 
-from catalog.codes import CODES, Severity
 from catalog.release import SITE, VERSION
 from fusioninfer.codes import ENTRIES
 from fusioninfer.lint.documents import STANDARD_INPUT, to_json
 from fusioninfer.lint.hints import IMPORTED
 from fusioninfer.lint.offline import Composition
-from intent.errors import counted, printable
+from intent.errors import FieldError, counted, printable
 
 UNREAD: Final = "FI905"
 """The code of a file that cannot be read."""
@@ -23,10 +22,10 @@ COLOURS: Final[Mapping[str, str]] = {"error": "red", "warning": "yellow"}
 
 
 def finding_lines(report: Composition) -> list[str]:
-    """Render each finding with its line, and with the object that it is about if a document makes several."""
+    """Render each finding with its line."""
     return [
-        f"{printable(one.place + (f' ({part})' if (part := one.document.part) else ''))}: "
-        f"{click.style(one.error.severity, fg=COLOURS[one.error.severity])}: {printable(str(one.error))}"
+        f"{printable(one.place)}: {click.style(one.error.severity, fg=COLOURS[one.error.severity])}: "
+        f"{printable(str(one.error))}"
         for one in report.found
     ]
 
@@ -58,19 +57,27 @@ def as_text(report: Composition) -> str:
 def _rows(report: Composition) -> Iterator[dict[str, Any]]:
     """Yield the findings as the JSON has them; first each unreadable file, as the finding FI905."""
     for problem in report.unread:
-        where = {"file": problem.file, "line": problem.line or None, "document": None, "part": ""}
-        yield where | _row(CODES[UNREAD].severity, UNREAD, "", None, str(problem))
+        yield _row(problem.file, problem.line, None, FieldError("", None, str(problem), UNREAD))
     for one in report.found:
-        error, document = one.error, one.document
-        where = {"file": one.file, "line": one.line or None, "document": document.number}
-        row = _row(error.severity, error.code, error.path, error.value, error.message)
-        yield where | {"part": document.part} | row
+        document = one.document
+        yield _row(document.file, document.line(one.error.path), document.number, one.error)
 
 
-def _row(severity: Severity, code: str, path: str, value: Any, message: str) -> dict[str, Any]:
-    entry = ENTRIES[code]
-    texts = {"cause": entry.cause, "remedy": entry.remedy, "link": entry.link}
-    return {"severity": severity, "code": code, "field": path, "value": value, "message": message} | texts
+def _row(file: str, line: int, document: int | None, error: FieldError) -> dict[str, Any]:
+    entry = ENTRIES[error.code]
+    return {
+        "file": file,
+        "line": line or None,
+        "document": document,
+        "severity": error.severity,
+        "code": error.code,
+        "field": error.path,
+        "value": error.value,
+        "message": error.message,
+        "cause": entry.cause,
+        "remedy": entry.remedy,
+        "link": entry.link,
+    }
 
 
 def as_json(report: Composition) -> str:

@@ -148,7 +148,7 @@ def _seconds(text: str) -> tuple[float, str]:
     """Return the seconds of CPU to read a text, and the error."""
     begun, message = time.thread_time(), ""
     try:
-        documents.load_yaml(text, "f")
+        list(documents.parsed(text, "f"))
     except UnreadableFileError as error:
         message = str(error)
     return time.thread_time() - begun, message

@@ -42,7 +42,7 @@ ERROR, WARNING = found(), found("FI504", message="may be wrong")
         ),
         (Composition(ignored=1), "0 errors, 0 warnings, 1 ignored; 0 objects checked"),
         (
-            Composition(unread=(UnreadableFileError("a: no"),)),
+            Composition(unread=(UnreadableFileError("a", "no"),)),
             "0 errors, 0 warnings, 1 unreadable file; 0 objects checked",
         ),
     ],
@@ -61,23 +61,17 @@ def test_a_name_starts_no_line_and_controls_no_terminal(text: str) -> None:
     assert text not in "".join(lines).replace("\x1b[31merror", "")
 
 
-def test_a_finding_of_a_rendered_object_names_it() -> None:
-    rendered = Found(Document("a.yaml", 1, {}, "LeaderWorkerSet x"), ERROR.error)
-
-    assert report.as_text(Composition(found=(rendered,))).startswith("a.yaml (LeaderWorkerSet x): ")
-
-
 # --- JSON --------------------------------------------------------------------------------------------
 
 KEYS: Final = [
-    *("file", "line", "document", "part", "severity", "code", "field", "value", "message", "cause"),
+    *("file", "line", "document", "severity", "code", "field", "value", "message", "cause"),
     *("remedy", "link"),
 ]
 COUNTS: Final = ["errors", "warnings", "ignored", "unreadable", "checked", "skipped"]
 
 
 def test_json_has_findings_and_a_summary() -> None:
-    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
+    unread = UnreadableFileError("b.yaml", "no", 3, 1)
     whole = Composition(
         found=(ERROR, WARNING), unread=(unread,), ignored=4, checked=2, skipped=(("Secret", 1),)
     )
@@ -102,7 +96,7 @@ def test_the_help_documents_each_field_of_the_json() -> None:
 
 
 def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
-    unread = UnreadableFileError("b c.yaml:3:1: no", "b c.yaml", 3)
+    unread = UnreadableFileError("b c.yaml", "no", 3, 1)
 
     (run,) = json.loads(report.as_sarif(Composition(found=(ERROR, WARNING), unread=(unread,))))["runs"]
 
@@ -122,7 +116,7 @@ def test_sarif_has_each_finding_with_its_rule_and_place() -> None:
 
 
 def test_a_finding_is_a_workflow_command() -> None:
-    unread = UnreadableFileError("b.yaml:3:1: no", "b.yaml", 3)
+    unread = UnreadableFileError("b.yaml", "no", 3, 1)
 
     lines = report.as_github(Composition(found=(ERROR, WARNING), unread=(unread,))).splitlines()
 
