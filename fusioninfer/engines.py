@@ -22,6 +22,7 @@ from catalog.engines import (
     KnownModel,
     Ray,
     Stock,
+    Trait,
     Version,
     described,
     shown,
@@ -51,10 +52,16 @@ _Version = Annotated[Version, BeforeValidator(_version)]
 _Ray = Annotated[Ray, BeforeValidator(_ray)]
 
 
-class _ImageRow(BaseModel):
-    """A row of `images`. Unlike in `Stock`, versions and Ray are text, and a source is required."""
-
+class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+
+class _Row(_Model):
+    source: str = Field(min_length=1)
+
+
+class _ImageRow(_Row):
+    """A row of `images`. Unlike in `Stock`, versions and Ray are text."""
 
     repository: str = Field(min_length=1)
     engine: str = Field("vllm", pattern=f"^({'|'.join(PRODUCTS)})$")
@@ -64,30 +71,21 @@ class _ImageRow(BaseModel):
     version: _Version = ()
     entrypoint: Entrypoint = ""
     ray: _Ray = UNKNOWN_RAY
-    source: str = Field(min_length=1)
 
 
-class _ConnectorRow(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _ConnectorRow(_Row):
     name: str = Field(min_length=1)
     since: _Version = ()
     below: _Version = NEWEST
-    source: str = Field(min_length=1)
 
 
-class _ModelRow(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class _ModelRow(_Row):
     name: str = Field(min_length=1)
     experts: bool = False
-    source: str = Field(min_length=1)
 
 
-class EnginesFile(BaseModel):
+class EnginesFile(_Model):
     """The schema of the file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     images: tuple[_ImageRow, ...] = ()
     connectors: tuple[_ConnectorRow, ...] = ()
@@ -109,24 +107,17 @@ def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:
     """Return the facts as rows of text: images, traits, connectors and models."""
     return {
         "images": [_image(row, engines) for row in engines.images],
-        "traits": [
-            {
-                "engine": row.engine,
-                "trait": row.name,
-                "versions": span(row.since, row.below),
-                "source": row.source,
-            }
-            for row in engines.traits
-        ],
-        "connectors": [
-            {"connector": row.name, "versions": span(row.since, row.below), "source": row.source}
-            for row in engines.connectors
-        ],
+        "traits": [{"engine": row.engine, "trait": row.name} | _since(row) for row in engines.traits],
+        "connectors": [{"connector": row.name} | _since(row) for row in engines.connectors],
         "models": [
             {"model": row.name, "experts": "yes" if row.experts else "no", "source": row.source}
             for row in engines.models
         ],
     }
+
+
+def _since(row: Trait | Connector) -> dict[str, str]:
+    return {"versions": span(row.since, row.below), "source": row.source}
 
 
 _PLAIN: Final = {"vllm": ("vllm", "serve", "M"), "sglang": ("sglang", "serve", "M")}
