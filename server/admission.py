@@ -4,10 +4,9 @@ import asyncio
 import logging
 import signal
 import socket
-from dataclasses import replace
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import structlog
@@ -24,91 +23,63 @@ from webhook.server.listen import Limits
 from webhook.server.offload import Offload
 from webhook.server.reading import TemplateLoader
 
+LIMITS: Final = Limits()
+NOBODY_KNOWN: Final = Callers()
 log: Final = structlog.stdlib.get_logger(__name__)
 
 
-async def webhook(  # noqa: PLR0913 - each is a flag of the command
-    source: reload.CertificateDirectory,
-    settings: Settings,
-    callers: Callers,
-    *,
-    host: str,
-    port: int,
-    metrics_port: int,
-    scraped: tuple[int, Path] | None = None,
-    templates_namespace: str = "",
-    kubeconfig: str | None = None,
-) -> None:
-    """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
-
-    The webhook is not ready until `source` has a certificate to serve. If `source` requires client
-    certificates, `callers` has the names that they must carry. `/healthz`, `/readyz` and
-    `/metrics` are plain HTTP on `metrics_port`; with `scraped`, a port and the file of a CA, `/metrics` has
-    TLS on that port, for clients with a certificate of that CA. Port 0 takes a free one; the log line
-    `listening` contains it. With `templates_namespace`, it reads InferenceTemplates of the object's namespace
-    and of this one.
-    Raises OSError if an address cannot be listened on, or if there are no credentials to read templates.
-    """
-    sockets = probes.bind(host, port), probes.bind(host, metrics_port)
-    run = partial(webhook_on, sockets, source, reviews(settings), Limits(), callers=callers)
-    if scraped:
-        own = replace(source, client_ca=scraped[1], served=None, reported=None)
-        run = partial(run, scraped=(probes.bind(host, scraped[0]), own))
-    if not templates_namespace:
-        await run()
-        return
-    from server.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
-
-    async with reader(templates_namespace, kubeconfig) as read:
-        await run(reading=TemplateLoader(read, reserved=callers.reserved))
-
-
-async def webhook_on(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
+async def webhook(  # noqa: PLR0913 - the command's arguments, and the times that tests shorten
     sockets: tuple[socket.socket, socket.socket],
     source: reload.CertificateDirectory,
     answers: Reviews,
-    limits: Limits,
+    limits: Limits = LIMITS,
     *,
-    callers: Callers | None = None,
-    poll_seconds: float = 10.0,
-    reading: TemplateLoader | None = None,
+    callers: Callers = NOBODY_KNOWN,
     scraped: tuple[socket.socket, reload.CertificateDirectory] | None = None,
+    templates_namespace: str = "",
+    kubeconfig: str | None = None,
+    poll_seconds: float = 10.0,
 ) -> None:
-    """Serve on sockets that already listen: the first for admission requests, the second for plain HTTP.
+    """Serve `/mutate` and `/validate` over TLS until SIGTERM or SIGINT, then drain and return.
 
-    `scraped` has the socket on which /metrics has TLS, and its certificate with the CA of its callers.
-    Every `poll_seconds` the certificate's directory is read again. `reading` reads templates for /mutate.
+    `sockets` already listen: the first for admission requests, the second for `/healthz`, `/readyz` and
+    `/metrics` in plain HTTP; with `scraped`, its socket has `/metrics` with TLS, for clients with a
+    certificate of its CA. The webhook is not ready until `source` has a certificate to serve, of which the
+    directory is read again every `poll_seconds`. If it requires client certificates, `callers` has the names
+    that they must carry. With `templates_namespace`, it reads InferenceTemplates of the object's namespace
+    and of this one.
+    Raises OSError if there are no credentials to read templates.
     """
-    shown = metrics.build(PATHS, reload.RESULTS, VERSION)
-    if reading is not None:
-        reading.count = shown.read
-    callers = callers or Callers()
-    offload = Offload(answers, callers.reserved)
-    counts = {path: partial(shown.count, path) for path in PATHS}
-    state = app.ServerState(answers, counts, limits, callers, shown.cut, offload=offload, reading=reading)
-    _bind(shown, state, source)
-    watching = [asyncio.create_task(reload.watch(source, partial(_report, shown), poll_seconds))]
-    scrapes = None
-    if scraped:
-        watching.append(asyncio.create_task(reload.watch(scraped[1], partial(_log, "metrics"), poll_seconds)))
-        scrapes = probes.Scrapes(scraped[0], reload.listener(scraped[1]))
-    warm_up(answers)
-    if not callers.reserved:
-        offload.start()
-    log.info("listening", port=sockets[0].getsockname()[1], metrics_port=sockets[1].getsockname()[1])
     reviews_socket, plain_socket = sockets
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    try:
-        async with probes.serving(
-            plain_socket, shown.registry, lambda: _unready(state, source), limits, scrapes=scrapes
-        ):
+    shown, reading, scrapes = metrics.build(PATHS, reload.RESULTS, VERSION), None, None
+    async with AsyncExitStack() as stack:
+        if templates_namespace:
+            from server.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
+
+            read = await stack.enter_async_context(reader(templates_namespace, kubeconfig))
+            reading = TemplateLoader(read, count=shown.read, reserved=callers.reserved)
+        offload = Offload(answers, callers.reserved)
+        stack.push_async_callback(offload.close)
+        counts = {path: partial(shown.count, path) for path in PATHS}
+        state = app.ServerState(answers, counts, limits, callers, shown.cut, offload=offload, reading=reading)
+        _bind(shown, state, source)
+        watched = [reload.watch(source, partial(_report, shown), poll_seconds)]
+        if scraped:
+            watched.append(reload.watch(scraped[1], partial(_log, "metrics"), poll_seconds))
+            scrapes = probes.Scrapes(scraped[0], reload.listener(scraped[1]))
+        for each in watched:
+            stack.callback(asyncio.create_task(each).cancel)
+        warm_up(answers)
+        if not callers.reserved:
+            offload.start()
+        port, metrics_port = (each.getsockname()[1] for each in sockets)
+        log.info("listening", port=port, metrics_port=metrics_port)
+        stop = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        unready = partial(_unready, state, source)
+        async with probes.serving(plain_socket, shown.registry, unready, limits, scrapes=scrapes):
             await app.serve(state, reload.listener(source), reviews_socket, stop)
-    finally:
-        for each in watching:
-            each.cancel()
-        await offload.close()
     log.info("stopped")
 
 

@@ -135,7 +135,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
     Exit code 0: stopped by a signal; 2: a file cannot be read, or a port is in use.
     """
     from certs.reload import CertificateDirectory  # noqa: PLC0415 - the offline subcommands do not need it
-    from server import admission, process  # noqa: PLC0415 - other subcommands start without it
+    from server import admission, probes, process  # noqa: PLC0415 - other subcommands start without it
     from webhook.server.callers import Callers  # noqa: PLC0415 - other subcommands start without it
 
     if (secure_metrics_port is None) != (metrics_client_ca is None):
@@ -143,7 +143,6 @@ def webhook(  # noqa: PLR0913 - each is a flag
             "--secure-metrics-port and --metrics-client-ca require each other: the webhook has no token with "
             "which it could ask who calls"
         )
-    scraped = (secure_metrics_port, metrics_client_ca) if secure_metrics_port is not None else None
     if client_names and client_ca is None:
         raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
     if templates["templates_namespace"] and not (client_names or templates_any_caller):
@@ -155,10 +154,19 @@ def webhook(  # noqa: PLR0913 - each is a flag
         raise click.UsageError(
             "--client-ca requires --client-name, the API server's: its CA signs kubelets and users too"
         )
-    callers = Callers(frozenset(client_names), networks)
     source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
-    ports: dict[str, Any] = {"port": port, "metrics_port": metrics_port, "scraped": scraped}
-    serving = admission.webhook(source, settings, callers, host=host, **ports, **templates)
+    scraped = None
+    if secure_metrics_port is not None:
+        own = CertificateDirectory(cert_dir, names, metrics_client_ca)
+        scraped = probes.bind(host, secure_metrics_port), own
+    serving = admission.webhook(
+        (probes.bind(host, port), probes.bind(host, metrics_port)),
+        source,
+        admission.reviews(settings),
+        callers=Callers(frozenset(client_names), networks),
+        scraped=scraped,
+        **templates,
+    )
     process.run(serving, log_level.upper())
 
 

@@ -50,7 +50,7 @@ sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0
 callers = Callers(frozenset(options["names"]), tuple(map(ip_network, options["networks"])))
 limits = Limits(**options["limits"])
 answers = admission.reviews(Settings())
-process.run(admission.webhook_on(sockets, source, answers, limits, callers=callers, poll_seconds=0.1))
+process.run(admission.webhook(sockets, source, answers, limits, callers=callers, poll_seconds=0.1))
 """
 
 

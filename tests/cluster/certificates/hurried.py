@@ -23,7 +23,7 @@ def hurry(terms: Terms) -> None:
 
     changes = (
         (controller, "sync", sync),
-        (admission, "webhook_on", partial(admission.webhook_on, poll_seconds=LOOK_SECONDS)),
+        (admission, "webhook", partial(admission.webhook, poll_seconds=LOOK_SECONDS)),
     )
     for module, name, value in changes:
         setattr(module, name, value)

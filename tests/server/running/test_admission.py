@@ -79,7 +79,7 @@ async def running(
     ports = [one.getsockname()[1] for one in sockets]
     source = CertificateDirectory(directory, names)
     task = asyncio.create_task(
-        admission.webhook_on(
+        admission.webhook(
             sockets, source, admission.reviews(Settings()), limits, poll_seconds=0.02, scraped=scraped
         )
     )
@@ -221,7 +221,7 @@ from webhook.server.listen import Limits
 sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
 limits = Limits(drain_seconds=0.1)
 source = CertificateDirectory(Path(sys.argv[1]))
-process.run(admission.webhook_on(sockets, source, admission.reviews(Settings()), limits))
+process.run(admission.webhook(sockets, source, admission.reviews(Settings()), limits))
 """
 
 
