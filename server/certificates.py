@@ -49,18 +49,9 @@ class Certificates:
     interval_seconds: float = 10.0
 
 
-async def keep(
-    client: Client,
-    namespace: str,
-    certificates: Certificates,
-    permit: Callable[[], float],
-    measured: ControllerMetrics,
-) -> None:
-    """Reconcile the certificates every `interval_seconds`; never returns.
-
-    `permit` returns the seconds in which a write must end. Raises `LeadershipLostError` if it does.
-    """
-    keeper, told = Keeper(client, namespace, certificates, permit), ""
+async def keep(keeper: "Keeper", measured: ControllerMetrics) -> None:
+    """Reconcile certificates at their interval; never returns. Raises `LeadershipLostError`."""
+    told = ""
     while True:
         try:
             done = await keeper.reconcile(datetime.now(UTC))
@@ -80,17 +71,18 @@ async def keep(
             if done:
                 log.info("certificates", done=done)
             told = ""
-        await asyncio.sleep(certificates.interval_seconds)
+        await asyncio.sleep(keeper.certificates.interval_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """The certificates of one namespace. Every write asks `permit` first."""
+    """The certificates of one namespace."""
 
     client: Client
     namespace: str
     certificates: Certificates
     permit: Callable[[], float]
+    """Every write asks it for the seconds in which it must end; it raises `LeadershipLostError`."""
 
     @property
     def path(self) -> str:

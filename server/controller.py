@@ -20,7 +20,7 @@ from intent.settings import Settings
 from kube.client import connect
 from kube.pool import BytePool
 from server import probes
-from server.certificates import Certificates, keep
+from server.certificates import Certificates, Keeper, keep
 from server.scrapes import by_token, made_context
 from sync import WORKERS
 from sync.controller import Controller
@@ -104,7 +104,8 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(controller.run())
                 if certificates:
-                    tasks.create_task(keep(client, namespace, certificates, leadership.check, measured))
+                    keeper = Keeper(client, namespace, certificates, leadership.check)
+                    tasks.create_task(keep(keeper, measured))
 
         scrapes = None
         if secure_metrics_port is not None:

@@ -40,18 +40,14 @@ IDLE: Final = 9.0
 """After /metrics, the pause is this many times what the page took."""
 
 
-async def _anybody(_request: web.BaseRequest) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Scrapes:
     """Where /metrics is answered with TLS, and whom."""
 
     sock: socket.socket
     tls: ssl.SSLContext
-    refusal: Callable[[web.BaseRequest], Awaitable[str]] = _anybody
-    """Returns why a caller gets no metrics; empty if it gets them. For callers without a certificate."""
+    refusal: Callable[[web.BaseRequest], Awaitable[str]] | None = None
+    """Returns why a caller gets no metrics; empty if it gets them. None: its certificate was enough."""
 
 
 @asynccontextmanager
@@ -86,7 +82,7 @@ async def serving(
     }
     runner, stop = asyncio.Runner(loop_factory=asyncio.new_event_loop), asyncio.Event()
     own, page = runner.get_loop(), Page(registry, scrapes)
-    answers = _answers(sock, limits, partial(_answer, page, reasons), page, stop)
+    answers = _answers(sock, limits, page, reasons, stop)
 
     def run() -> None:
         with runner:
@@ -126,33 +122,26 @@ class Page:
         return response
 
 
-ProbeAnswer = Callable[[LoopTurns, web.BaseRequest], Awaitable[web.StreamResponse]]
+Reasons = Mapping[str, Callable[[], str]]
+"""By path of a probe, what returns why it answers 503; empty if it answers 200."""
 
 
 async def _answers(
-    sock: socket.socket, limits: Limits, answer: ProbeAnswer, page: Page, stop: asyncio.Event
+    sock: socket.socket, limits: Limits, page: Page, reasons: Reasons, stop: asyncio.Event
 ) -> None:
     """Answer until `stop` is set; no probe waits for pages of metrics."""
     turns, scrapes = LoopTurns(PAUSE), page.scrapes
     async with AsyncExitStack() as stack:
-        probed = listening(partial(answer, turns), sock, limits, callers=Callers(), turns=turns)
-        await stack.enter_async_context(probed)
+        answer = partial(_answer, page, reasons, turns)
+        await stack.enter_async_context(listening(answer, sock, limits, callers=Callers(), turns=turns))
         if scrapes:
-            scraped = listening(
-                partial(_answer, page, {}, page.turns),
-                scrapes.sock,
-                limits,
-                scrapes.tls,
-                callers=Callers(),
-                turns=page.turns,
-            )
+            answer, turns = partial(_answer, page, {}, page.turns), page.turns
+            scraped = listening(answer, scrapes.sock, limits, scrapes.tls, callers=Callers(), turns=turns)
             await stack.enter_async_context(scraped)
         await stop.wait()
 
 
-async def _answer(
-    page: Page, reasons: Mapping[str, Callable[[], str]], turns: LoopTurns, request: web.BaseRequest
-) -> web.Response:
+async def _answer(page: Page, reasons: Reasons, turns: LoopTurns, request: web.BaseRequest) -> web.Response:
     """Answer a request: of a probe, if its path has reasons, or of the page where it is served.
 
     The response ends the connection if the request has a body that was not read.
@@ -166,7 +155,8 @@ async def _answer(
         response = _response(405, "use GET")
         response.headers["Allow"] = "GET, HEAD"
     elif is_page:
-        refusal = await page.scrapes.refusal(request) if page.scrapes else ""
+        asked = page.scrapes.refusal if page.scrapes else None
+        refusal = await asked(request) if asked else ""
         response = _response(403, refusal) if refusal else page.response()
     else:
         reason = reasons[request.path]()

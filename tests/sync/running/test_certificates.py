@@ -8,7 +8,7 @@ from aiohttp import web
 
 from certs import objects
 from kube.client import Client
-from server.certificates import Certificates, keep
+from server.certificates import Certificates, Keeper, keep
 from sync.lease import LeadershipLostError
 from sync.metrics import ControllerMetrics
 from tests.sync.conftest import FOR_EVER, Background, eventually
@@ -47,7 +47,7 @@ def strange(api: Api) -> None:
 @pytest.fixture
 async def keeping(client: Client, measured: ControllerMetrics, background: Background) -> asyncio.Task[None]:
     """Reconcile certificates in the background."""
-    return background(keep(client, "system", KEPT, lambda: FOR_EVER, measured))
+    return background(keep(Keeper(client, "system", KEPT, lambda: FOR_EVER), measured))
 
 
 @pytest.mark.usefixtures("keeping")
@@ -79,6 +79,6 @@ async def test_without_leadership_nothing_is_written(
         raise LeadershipLostError("over")
 
     with pytest.raises(LeadershipLostError):
-        await keep(client, "system", KEPT, refuse, measured)
+        await keep(Keeper(client, "system", KEPT, refuse), measured)
 
     assert api.writes == []
