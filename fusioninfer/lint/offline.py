@@ -113,7 +113,10 @@ def _made(
     An object of a file that the controller creates too is replaced: the controller applies its own.
     """
     parts = [(one.document, part) for one in each for part in one.parts]
-    stored = [_expand(part.object, settings, templates) for _, part in parts]
+    stored = [
+        expanded(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
+        for obj in (part.object for _, part in parts)
+    ]
     if admission_only:
         return tuple(stored), []
     members = {at: found for at, obj in enumerate(stored) if is_lws(obj) and (found := member(obj))}
@@ -125,21 +128,20 @@ def _made(
         [one.document.object for one in each if is_config_map(one.document.object)],
         lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
     )
-    sources: dict[Subject, tuple[Document, Written]] = {
-        found.subject: (parts[at][0], parts[at][1].written)
+    sources: dict[Subject, tuple[Document, Written, ServiceKey]] = {
+        found.subject: (parts[at][0], parts[at][1].written, found.key)
         for at, found in members.items()
         if not parts[at][1].is_copy
-    } | {service.subject: (document, as_it_is) for document, service in services}
-    keys = {found.subject: found.key for found in members.values()}
+    } | {one.subject: (document, as_it_is, (one.namespace, one.name)) for document, one in services}
     denied = set(_denied(each))
     waits = {one.subject for one in ahead.all_findings if one.error.code == "FI410"}
     about = [
-        Found(document, written(one.error))
-        for one in ahead.all_findings
-        if one.subject in sources  # an InferenceService has the name of its service
-        and keys.get(one.subject, (one.subject.namespace, one.subject.name)) not in denied
-        and not (one.error.code == "FI808" and one.subject in waits)  # its routes wait for the same
-        for document, written in (sources[one.subject],)
+        Found(document, written(finding.error))
+        for finding in ahead.all_findings
+        if finding.subject in sources
+        and not (finding.error.code == "FI808" and finding.subject in waits)  # its routes wait for the same
+        for document, written, key in (sources[finding.subject],)
+        if key not in denied
     ]
     added = {_identity(obj): obj for obj in ahead.objects}
     there = set(map(_identity, stored))
@@ -182,7 +184,7 @@ def _name(obj: Object) -> str:
 def _skipped(documents: Iterable[Document]) -> tuple[tuple[str, int], ...]:
     """Count the objects of other kinds."""
     others = (one.object for one in documents if one.object and kind_of(one.object) is None)
-    return tuple(sorted(Counter(text(one.get("kind")) or NO_KIND for one in others).items()))
+    return tuple(sorted(Counter(text(one.get("kind")) or "no kind" for one in others).items()))
 
 
 def rendered(documents: Iterable[Document]) -> Iterator[Document]:
@@ -204,14 +206,6 @@ def is_lws(value: Object) -> bool:
 def is_inferenceservice(value: Object) -> bool:
     """Return whether an object is our InferenceService, of any version, and not KServe's."""
     return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
-
-
-NO_KIND: Final = "no kind"
-"""Stands for the kind of objects without one, where kinds are counted."""
-
-
-def _expand(obj: Object, settings: Settings, templates: Library) -> Object:
-    return expanded(obj, settings, seen_by(templates, obj)) if is_lws(obj) else obj
 
 
 def _placed(document: Document, namespace: str) -> Document:
