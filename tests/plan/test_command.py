@@ -44,20 +44,6 @@ def test_json_has_a_row_for_each_number_of_nodes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--nodes", "10"), "is not COUNTxGPUS"),
-        (("--nodes", "999999999x8"), "more than 100000 nodes are not planned"),
-    ],
-)
-def test_nodes_that_cannot_be_read_are_exit_code_2(words: tuple[str, ...], said: str) -> None:
-    result = plan(*FILES, *words)
-
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert said in result.stderr
-
-
-@pytest.mark.parametrize(
     ("file", "code", "said"),
     [
         ("kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n", 2, "have no LeaderWorkerSet"),

@@ -83,20 +83,6 @@ def test_an_unreadable_directory_is_named(
     assert is_reported(run(command, "-f", str(tmp_path)), f"{tmp_path}: Permission denied")
 
 
-def test_an_unreadable_file_does_not_hide_others(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a: [")
-    (tmp_path / "b.yaml").write_text(
-        "kind: Namespace\n---\n" + GOOD.read_text().replace("service: ", "servise: ")
-    )
-    (tmp_path / "c.yaml").write_text("? [a]: b")
-
-    result = run("validate", "-f", str(tmp_path))
-
-    assert result.exit_code == 2
-    assert [name in result.stderr for name in ("a.yaml", "b.yaml", "c.yaml")] == [True, False, True]
-    assert "b.yaml" in result.stdout
-
-
 def test_documents_before_an_error_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(GOOD.read_text().replace("service: ", "servise: ") + "\n---\na: [\n")
 
