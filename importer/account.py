@@ -1,18 +1,21 @@
 """The account of an import: its output, and what became of the leaves of the input that are not in it.
 
 A leaf that stands in the output is kept or translated, as its tree shows. All others need a rule that says
-why they do not: the longest rule that covers the leaf counts. A leaf without any rule is lost.
+why they do not: of those that cover the leaf, the one with the longest path counts. A leaf without any rule
+is lost.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from importer.leaves import LeafPath, Tree, origins, value_at
+from importer.leaves import LeafPath, Origin, Tree, origins, value_at
 from intent.errors import FieldError
 from intent.names import is_dns_1035_label
+from intent.shapes import text
 
 OutcomeKind = Literal[
     "kept",  # the same field of the output has the same value
@@ -34,8 +37,6 @@ UNREADABLE: Final = "FI967"
 KEPT_LAUNCH: Final = "FI975"
 NOT_LOST: Final = frozenset({IGNORED, OVERRIDDEN, STORED, UNUSED})
 """The codes of leaves that the other system does not act upon either."""
-ANY: Final = "*"
-"""A step of a rule that stands for any key or index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,54 +63,27 @@ class Outcome:
         return (self.note or is_changed) and self.code != KEPT_LAUNCH
 
 
-def default(reason: str, *, note: bool = False) -> Outcome:
-    """Return the outcome of what FusionInfer does by itself."""
-    return Outcome("default", reason=reason, note=note)
+default: Final = partial(Outcome, "default")
+"""What FusionInfer does by itself."""
+kept: Final = partial(Outcome, "kept")
+"""A field that acts otherwise here, or that stays by hand."""
+lost: Final = partial(Outcome, "dropped", code=NO_COUNTERPART)
+ignored: Final = partial(Outcome, "dropped", code=IGNORED)
+"""What the other system does not act upon."""
+overridden: Final = partial(Outcome, "dropped", code=OVERRIDDEN)
+
+ITEM: Final = "*"
+"""A step of a rule that stands for any index."""
+Rules = Mapping[LeafPath, Outcome]
+"""The outcomes of the leaves at and below paths that do not stand in the output.
+
+For those that do, an outcome of the same kind adds its reason.
+"""
 
 
-def dropped(code: str, reason: str, *, note: bool = False) -> Outcome:
-    """Return the outcome of what the output does not have."""
-    return Outcome("dropped", reason=reason, code=code, note=note)
-
-
-def lost(reason: str, *, partly: bool = False) -> Outcome:
-    """Return the outcome of what has no counterpart; `partly`: the output has the rest of the leaf."""
-    return Outcome("dropped", reason, NO_COUNTERPART, partly=partly)
-
-
-def ignored(reason: str, *, note: bool = False) -> Outcome:
-    """Return the outcome of what the other system does not act upon."""
-    return dropped(IGNORED, reason, note=note)
-
-
-def kept(reason: str, code: str = "") -> Outcome:
-    """Return the outcome of a field that acts otherwise here, or that stays by hand."""
-    return Outcome("kept", reason=reason, code=code)
-
-
-class OutcomeRule(NamedTuple):
-    """The outcome of the leaves at and below a path that do not stand in the output.
-
-    For those that do, an outcome of the same kind adds its reason.
-    """
-
-    path: LeafPath
-    """`*` is any key or index."""
-    outcome: Outcome
-
-    def covers(self, path: LeafPath) -> bool:
-        """Return whether a leaf is at or below the path."""
-        if len(path) < len(self.path):
-            return False
-        for step, known in zip(self.path, path, strict=False):  # noqa: SIM110 - `all` takes three times as long
-            if step not in (known, ANY):
-                return False
-        return True
-
-
-def rule(path: str, outcome: Outcome) -> OutcomeRule:
-    """Return a rule for a path such as `spec.containers.*.ports`; keys with a dot need `OutcomeRule`."""
-    return OutcomeRule(tuple(path.split(".")), outcome)
+def rules(outcomes: Mapping[str, Outcome], *above: str) -> Rules:
+    """Return rules by their paths below another one: `containers.*.ports`."""
+    return {(*above, *path.split(".")): outcome for path, outcome in outcomes.items()}
 
 
 class Line(NamedTuple):
@@ -118,13 +92,6 @@ class Line(NamedTuple):
     document: int
     path: str
     outcome: Outcome
-
-
-class Problem(NamedTuple):
-    """Why an object of the input cannot be imported. Its leaves are all dropped."""
-
-    document: int
-    error: FieldError
 
 
 class UntranslatableError(Exception):
@@ -141,24 +108,32 @@ class Account:
 
     objects: list[Tree] = field(default_factory=list)
     """The output."""
-    rules: defaultdict[int, list[OutcomeRule]] = field(default_factory=lambda: defaultdict(list))
-    """By the document."""
-    problems: list[Problem] = field(default_factory=list)
+    rules: defaultdict[int, dict[LeafPath, Outcome]] = field(default_factory=lambda: defaultdict(dict))
+    """By the document. Of two for a path, the first one counts."""
+    problems: dict[int, FieldError] = field(default_factory=dict)
+    """Why objects cannot be imported. All their leaves are dropped."""
     by_hand: list[Line] = field(default_factory=list)
     """The launches that stay as their authors wrote them."""
 
-    def say(self, document: int, *rules: OutcomeRule) -> None:
+    def say(self, document: int, rules: Rules) -> None:
         """Record rules for an object."""
-        self.rules[document].extend(rules)
+        self.rules[document] = {**rules, **self.rules[document]}
 
     def leave(self, tree: Tree, outcome: Outcome) -> None:
         """Record the outcome of all leaves of a part that is left out of the output."""
         for document, path in origins(tree):
-            self.say(document, OutcomeRule(path, outcome))
+            self.rules[document].setdefault(path, outcome)
 
     def stays(self, document: int, path: str, reason: str) -> None:
         """Record a launch that stays by hand."""
         self.by_hand.append(Line(document, path, kept(f"the launch stays: {reason}", KEPT_LAUNCH)))
+
+    def rule(self, leaf: Origin) -> Outcome | None:
+        """Return the outcome of the longest path of a rule at or above a leaf; None if there is no rule."""
+        known, path = self.rules[leaf.document], leaf.path
+        generic = tuple(ITEM if isinstance(step, int) else step for step in path)
+        prefixes = (each[:end] for end in range(len(path), -1, -1) for each in (path, generic))
+        return next((known[prefix] for prefix in prefixes if prefix in known), None)
 
     @contextmanager
     def importing(self, document: int) -> Iterator[None]:
@@ -166,7 +141,17 @@ class Account:
         try:
             yield
         except UntranslatableError as problem:
-            self.problems.append(Problem(document, problem.error))
+            self.problems[document] = problem.error
+
+
+def take(trees: dict[int, Tree], group: str, *kinds: str) -> dict[int, Tree]:
+    """Remove the objects of some kinds of a group, of any version, from others; return them."""
+    numbers = [
+        number
+        for number, tree in trees.items()
+        if text(value_at(tree, "apiVersion")).rpartition("/")[0] == group and value_at(tree, "kind") in kinds
+    ]
+    return {number: trees.pop(number) for number in numbers}
 
 
 def service_name(tree: Tree) -> str:

@@ -10,13 +10,13 @@ from typing import Final
 
 from importer.account import (
     KEPT_LAUNCH,
-    OVERRIDDEN,
     Account,
     default,
-    dropped,
     kept,
     lost,
+    overridden,
     service_name,
+    take,
 )
 from importer.launches import SGLANG, GroupLaunch, PodStart, is_launch, recognised
 from importer.leaves import (
@@ -62,17 +62,20 @@ ROLES: Final[Mapping[str, str]] = {
 """The sides of a pair of LeaderWorkerSets by a part of their names."""
 
 
-def translate(trees: Mapping[int, Tree], account: Account) -> None:
+def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate LeaderWorkerSets and DisaggregatedSets."""
-    objects = {number: plain(tree) for number, tree in trees.items()}
+    sets = take(trees, "leaderworkerset.x-k8s.io", "LeaderWorkerSet") | take(
+        trees, "disaggregatedset.x-k8s.io", "DisaggregatedSet"
+    )
+    objects = {number: plain(tree) for number, tree in sorted(sets.items())}
     pairs = _pairs(objects)
-    for number, tree in trees.items():
+    for number, obj in objects.items():
         with account.importing(number):
-            name = service_name(tree)
-            if is_disaggregated_set(objects[number]):
-                made = _set(tree, name, number, account)
+            name = service_name(sets[number])
+            if is_disaggregated_set(obj):
+                made = _set(sets[number], name, number, account)
             else:
-                made = _member(tree, pairs.get(number, {SERVICE: name}), number, account)
+                made = _member(sets[number], pairs.get(number, {SERVICE: name}), number, account)
             account.objects.append(made)
 
 
@@ -192,7 +195,7 @@ _LAUNCHES: Final = ("command", "args")
 _LAUNCHED: Final = default(
     "the launcher starts the nodes and the engine on them, and adds the arguments for it"
 )
-_SET_BY_SCRIPT: Final = dropped(OVERRIDDEN, "the script sets another value before the engine starts")
+_SET_BY_SCRIPT: Final = overridden("the script sets another value before the engine starts")
 
 
 def _launch(containers: Sequence[Tree], templates: int, size: int) -> GroupLaunch | None:

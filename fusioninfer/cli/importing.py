@@ -46,19 +46,19 @@ def import_(*, files: tuple[str, ...], output: str, recursive: bool) -> None:
     sources = [document for document in read if document.object]
     imported = import_all([document.object for document in sources])
     click.echo(documents.write_yaml(imported.objects), nl=False)
-    failed = (f"{sources[problem.document]}: {problem.error}" for problem in imported.problems)
+    failed = (f"{sources[number]}: {error}" for number, error in imported.problems.items())
     problems, invalid = [*map(str, unread), *failed], list(_invalid(imported.objects))
-    report = imported.report, [document.object for document in sources], list(map(str, sources))
+    places = list(map(str, sources))
     if output == "json":
-        echo_json(as_data(*report) | {"errors": [*problems, *invalid]}, err=True)
+        echo_json(as_data(imported, places) | {"errors": [*problems, *invalid]}, err=True)
     else:
         print_errors(map(ValueError, problems))
-        for line in as_text(*report):
+        for line in as_text(imported, places):
             click.echo(line, err=True)
         print_errors(map(ValueError, invalid))
     if problems:
         sys.exit(UNREADABLE)
-    if imported.report.lost or imported.report.by_hand or invalid:
+    if imported.lost or imported.by_hand or invalid:
         sys.exit(FINDINGS)
 
 

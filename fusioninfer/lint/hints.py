@@ -5,7 +5,6 @@ from pathlib import PurePath
 from typing import Final
 
 from fusioninfer.lint.documents import Document
-from importer.table import IMPORTERS
 from intent import Object, disaggregatedset, lws
 from intent.annotations import INJECT, PREFIX, is_ours
 from intent.errors import FieldError, nearest
@@ -60,10 +59,6 @@ def hints(document: Document) -> Iterator[FieldError]:
         if key := _key_of_ours(obj, kind.name):
             message = f"has no effect there: annotations of {kind.name}s are read from {PLACES[kind.name]}"
             yield FieldError(key, None, message, NO_EFFECT)
-
-
-IMPORTED: Final = frozenset(name for row in IMPORTERS for _, name in row.kinds) - {one.name for one in KINDS}
-"""The kinds of other systems that `fusioninfer import` reads."""
 
 
 def unchecked(obj: Object) -> FieldError:

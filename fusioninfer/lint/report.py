@@ -9,8 +9,8 @@ import click
 from catalog.release import SITE, VERSION
 from fusioninfer.codes import ENTRIES
 from fusioninfer.lint.documents import STANDARD_INPUT, to_json
-from fusioninfer.lint.hints import IMPORTED
 from fusioninfer.lint.offline import Composition
+from importer.table import FOREIGN
 from intent.errors import FieldError, counted, printable
 
 UNREAD: Final = "FI905"
@@ -41,7 +41,7 @@ def summary(report: Composition) -> str:
     if report.skipped:
         kinds = ", ".join(kind if count == 1 else f"{count} {kind}" for kind, count in report.skipped)
         objects += f", {sum(count for _, count in report.skipped)} skipped ({printable(kinds)})"
-    if read := [kind for kind, _ in report.skipped if kind in IMPORTED]:
+    if read := [kind for kind, _ in report.skipped if kind in FOREIGN]:
         objects += f"; fusioninfer import reads {', '.join(read)}"
     return f"{', '.join(found)}; {objects}"
 

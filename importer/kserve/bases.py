@@ -9,11 +9,9 @@ from typing import Final
 
 from importer.account import (
     MISSING,
-    OVERRIDDEN,
     Account,
-    OutcomeRule,
     UntranslatableError,
-    dropped,
+    overridden,
     service_name,
 )
 from importer.gotemplate import rendered
@@ -31,7 +29,7 @@ HOME: Final = "default"
 _NOT_SHIPPED: Final = "-worker-pipeline-parallel"
 """The end of the names of presets that KServe asks for, and does not install."""
 _GET_PRESETS: Final = "kubectl get llminferenceserviceconfig -n kserve -o yaml"
-_OVERRIDDEN: Final = dropped(OVERRIDDEN, "another base, or the service, has a value for it")
+_OVERRIDDEN: Final = overridden("another base, or the service, has a value for it")
 
 
 ConfigKey = tuple[str, str]
@@ -78,7 +76,7 @@ def with_bases(
     stands = set(origins(complete))
     for origin in (origin for layer in layers for origin in origins(layer)):
         if origin not in stands and origin.path[:2] != ("spec", "baseRefs"):
-            account.say(origin.document, OutcomeRule(origin.path, _OVERRIDDEN))
+            account.say(origin.document, {origin.path: _OVERRIDDEN})
     service = Merged(document, at(tree, "metadata"), name, namespace, complete)
     return service, frozenset((*known, *own))
 

@@ -3,26 +3,22 @@
 A part that is left out for what it contains, and not for its place, is recorded where that is decided.
 """
 
-from collections.abc import Mapping
 from typing import Final
 
-from importer.account import ANY, UNUSED, Outcome, OutcomeRule, default, dropped, ignored, lost, rule
+from importer.account import UNUSED, Outcome, Rules, default, ignored, lost, rules
 
 _OURS: Final = default("the output is an InferenceService, with the fields of its bases")
 _PICKER: Final = lost("the endpoint picker is another release: see `template` of the router")
 _CRITICALITY: Final = ignored("KServe stores it and does not act upon it; `spec.priority` does")
 _WEIGHTS: Final = lost("write an HTTPRoute with weights to both services")
 _SIZES: Final = "without `worker`, or with a command of the author's, KServe does not read it"
-_OF_WORKLOADS: Final[Mapping[tuple[str, ...], Outcome]] = {
-    ("parallelism", ANY): ignored(_SIZES, note=True),
-    ("scaling",): lost("write `scaling` of the role, or a ScaledObject for its LeaderWorkerSet"),
-    ("kvCacheOffloading",): lost("write --kv-transfer-config, and its volumes, in the template"),
-    ("annotations", "serving.kserve.io/model-based-routing-enabled"): default(
-        "routes by the name of the model are written out"
-    ),
+_OF_WORKLOADS: Final = {
+    "parallelism": ignored(_SIZES, note=True),
+    "scaling": lost("write `scaling` of the role, or a ScaledObject for its LeaderWorkerSet"),
+    "kvCacheOffloading": lost("write --kv-transfer-config, and its volumes, in the template"),
 }
 """By the path in the workload of decode, and in that of prefill."""
-_OF_SPECS: Final[Mapping[str, Outcome]] = {
+_OF_SPECS: Final = {
     "baseRefs": _OURS,
     "storageInitializer": default("`spec.model` decides whether files are downloaded"),
     "tracing": lost("write --otlp-traces-endpoint and the variables OTEL_* in the template"),
@@ -45,21 +41,17 @@ _OF_SPECS: Final[Mapping[str, Outcome]] = {
     "router.scheduler.tokenizer": _PICKER,
     "router.scheduler.pool.spec": lost("the controller makes the InferencePool, with its port and selector"),
 }
-_SCHEDULER: Final = ("spec", "router", "scheduler")
+_BY_CONTROLLER: Final = default("the controller creates the endpoint picker and its InferencePool")
 
-OF_AUTHORS: Final[tuple[OutcomeRule, ...]] = (
-    *(rule(path, _OURS) for path in ("apiVersion", "kind", "metadata")),
-    *(rule(f"spec.{path}", outcome) for path, outcome in _OF_SPECS.items()),
-    *(
-        OutcomeRule(("spec", *above, *path), outcome)
-        for above in ((), ("prefill",))
-        for path, outcome in _OF_WORKLOADS.items()
-    ),
-)
+OF_AUTHORS: Final[Rules] = {
+    **rules(dict.fromkeys(("apiVersion", "kind", "metadata"), _OURS)),
+    **rules(_OF_SPECS | _OF_WORKLOADS, "spec"),
+    **rules(_OF_WORKLOADS, "spec", "prefill"),
+}
 """Of a service, and of a base that its author wrote."""
-OF_PRESETS: Final[tuple[OutcomeRule, ...]] = (
-    *(each for each in OF_AUTHORS if each.path[: len(_SCHEDULER)] != _SCHEDULER),
-    OutcomeRule(_SCHEDULER, default("the controller creates the endpoint picker and its InferencePool")),
-)
-OF_UNUSED: Final = OutcomeRule((), dropped(UNUSED, "no service in the files refers to it"))
+OF_PRESETS: Final[Rules] = {
+    **{path: outcome for path, outcome in OF_AUTHORS.items() if "scheduler" not in path},
+    **rules({"router.scheduler": _BY_CONTROLLER}, "spec"),
+}
+OF_UNUSED: Final[Rules] = {(): Outcome("dropped", "no service in the files refers to it", UNUSED)}
 """Of a base that is not used."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from importer.account import Account, ignored, lost
+from importer.account import Account, default, ignored, lost
 from importer.kserve.bases import Merged
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
@@ -30,6 +30,7 @@ _MOUNTED_BY_AUTHOR: Final = ignored(
 _NOT_READ: Final = lost(
     "FusionInfer does not read it: see `replicas` and, for DRA, `resourceClaims` of the template",
 )
+_ROUTED: Final = default("routes by the name of the model are written out")
 _STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
 
 
@@ -115,18 +116,18 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
         path = "spec.prefill.template" if name == "prefill" else "spec.template"
         account.stays(service.document, path, _STAYS)
     for field, (pod, _), ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
-        role[field] = _template(pod, workload, service, ours)
+        role[field] = _template(pod, workload, service, ours, account)
     return role
 
 
-def _template(pod: Tree, workload: Tree, service: Merged, ours: dict[str, Tree]) -> Tree:
+def _template(pod: Tree, workload: Tree, service: Merged, ours: dict[str, Tree], account: Account) -> Tree:
     """Return a pod template, with the labels and annotations that KServe passes on to pods."""
     metadata: dict[str, dict[str, Tree]] = {}
     for key, prefixes in PASSED.items():
         own = fields_at(service.metadata, key).items()
         passed = {name: value for name, value in own if name.startswith(prefixes)}
         metadata[key] = {**passed, **fields_at(workload, key)}
-    metadata["annotations"].pop(ROUTING, None)
+    account.leave(metadata["annotations"].pop(ROUTING, []), _ROUTED)
     metadata["annotations"] |= ours | ({SKIP: Leaf("sidecar")} if has_sidecar(pod) else {})
     kept = {key: fields for key, fields in metadata.items() if fields}
     return {"metadata": kept, "spec": pod} if kept else {"spec": pod}

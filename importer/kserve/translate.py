@@ -1,10 +1,10 @@
 """The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from catalog.schemas import POD_TEMPLATE, schemas
-from importer.account import UNKNOWN, Account, OutcomeRule, dropped
+from importer.account import UNKNOWN, Account, Outcome, take
 from importer.kserve import drops
 from importer.kserve.bases import PRESET, ConfigKey, with_bases
 from importer.kserve.service import translated
@@ -16,21 +16,22 @@ SERVICE: Final = "LLMInferenceService"
 CONFIG: Final = "LLMInferenceServiceConfig"
 
 
-def translate(trees: Mapping[int, Tree], account: Account) -> None:
+def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate all services, each with the bases that are among the objects merged in."""
     used = set[ConfigKey]()
-    placed = {number: _placed(number, tree, account) for number, tree in trees.items()}
+    own = take(trees, GROUP, SERVICE, CONFIG)
+    placed = {number: _placed(number, tree, account) for number, tree in own.items()}
     bases = {number: _key(tree) for number, tree in placed.items() if value_at(tree, "kind") == CONFIG}
     configs = {key: placed[number] for number, key in bases.items() if key[1]}
     for number in (number for number in placed if number not in bases):
-        account.say(number, *drops.OF_AUTHORS)
+        account.say(number, drops.OF_AUTHORS)
         with account.importing(number):
             service, keys = with_bases(number, placed[number], configs, account)
             account.objects += translated(service, account)
             used |= keys
     for number, key in bases.items():
         rules = drops.OF_PRESETS if key[1].startswith(PRESET) else drops.OF_AUTHORS
-        account.say(number, *(rules if key in used else (drops.OF_UNUSED,)))
+        account.say(number, rules if key in used else drops.OF_UNUSED)
 
 
 def _key(config: Tree) -> ConfigKey:
@@ -50,7 +51,7 @@ def _placed(number: int, tree: Tree, account: Account) -> Tree:
     """Return the tree of an object without the fields that KServe does not have in a spec and its pods."""
     for path, remedy in [*_misplaced(tree)]:
         why = f"KServe has no field {path[-1]} in {written(path[:-1])}, and drops it{remedy}"
-        account.say(number, OutcomeRule(path, dropped(UNKNOWN, why)))
+        account.say(number, {path: Outcome("dropped", why, UNKNOWN)})
         tree = without(tree, path)
     return tree
 

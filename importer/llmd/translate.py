@@ -1,6 +1,6 @@
 """The importer of llm-d's ModelService."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -8,13 +8,13 @@ from typing import Final
 from importer.account import (
     MISSING,
     Account,
-    OutcomeRule,
     UntranslatableError,
     default,
     ignored,
     lost,
-    rule,
+    rules,
     service_name,
+    take,
 )
 from importer.gotemplate import rendered
 from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, leaves, mapped, plain, value_at, written
@@ -29,23 +29,19 @@ BaseKey = tuple[str, str]
 """Namespace and name of a BaseConfig."""
 
 
-def bases(objects: Sequence[Object]) -> frozenset[int]:
-    """Return the indexes of the ConfigMaps that are BaseConfigs: a ModelService refers to them."""
-    named = {_reference(obj) for obj in objects if obj.get("kind") == KIND}
-    config_maps = (number for number, obj in enumerate(objects) if obj.get("kind") == "ConfigMap")
-    return frozenset(number for number in config_maps if _key(objects[number]) in named)
-
-
-def translate(trees: Mapping[int, Tree], account: Account) -> None:
-    """Translate all ModelServices, each with its BaseConfig merged in."""
-    services = [number for number, tree in trees.items() if value_at(tree, "kind") == KIND]
-    base_configs = {_key(plain(tree)): number for number, tree in trees.items() if number not in services}
-    for number in services:
-        account.say(number, *OF_SERVICES)
+def translate(trees: dict[int, Tree], account: Account) -> None:
+    """Translate all ModelServices, each with its BaseConfig merged in: a ConfigMap to which it refers."""
+    services = take(trees, GROUP, KIND)
+    references = {_reference(plain(tree)) for tree in services.values()}
+    others = [number for number, tree in trees.items() if value_at(tree, "kind") == "ConfigMap"]
+    keys = {_key(plain(trees[number])): number for number in others}
+    base_configs = {key: (number, trees.pop(number)) for key, number in keys.items() if key in references}
+    for number, tree in services.items():
+        account.say(number, OF_SERVICES)
         with account.importing(number):
-            account.objects += _translated(trees[number], base_configs, trees, account)
-    for number in base_configs.values():
-        account.say(number, *OF_BASES)
+            account.objects += _translated(tree, base_configs, account)
+    for number, _ in base_configs.values():
+        account.say(number, OF_BASES)
 
 
 def _key(obj: Object) -> BaseKey:
@@ -60,7 +56,7 @@ def _reference(service: Object) -> BaseKey | None:
 
 
 def _translated(
-    tree: Tree, base_configs: Mapping[BaseKey, int], trees: Mapping[int, Tree], account: Account
+    tree: Tree, base_configs: Mapping[BaseKey, tuple[int, Tree]], account: Account
 ) -> tuple[Tree, ...]:
     """Return the objects of a ModelService.
 
@@ -79,8 +75,7 @@ def _translated(
         if key not in base_configs:
             message = f"needs the ConfigMap {'/'.join(filter(None, key))[:80]}, which is not in the files"
             raise UntranslatableError("spec.baseConfigMapRef", message, MISSING)
-        number = base_configs[key]
-        service = replace(service, base=_base(number, trees[number], service, account))
+        service = replace(service, base=_base(*base_configs[key], service, account))
     output = translated(service)
     if not any(value_at(role, "componentType") != "router" for role in output[0]["spec"]["roles"]):
         raise UntranslatableError("spec", "needs prefill or decode, here or in its BaseConfig")
@@ -95,7 +90,7 @@ def _base(number: int, tree: Tree, service: ModelService, account: Account) -> M
     for name in DEPLOYMENTS:
         if others := [written(path) for path, _ in leaves(objects.get(name, {})) if _is_lost(path)]:
             reason = f"of its object, {', '.join(others)} are lost: {DEPLOYMENT}"
-            account.say(number, OutcomeRule(("data", name), lost(reason, partly=True)))
+            account.say(number, {("data", name): lost(reason, partly=True)})
     return {name: value for name, value in objects.items() if value}
 
 
@@ -131,16 +126,14 @@ _PICKER: Final = lost(
     "the endpoint picker is another release: see `template` and `endpointPickerConfig` of the router"
 )
 _SERVICE: Final = lost("clients call the Service NAME-api: write others yourself")
-OF_BASES: Final = (  # of two rules for a path, the first one counts
-    *(rule(path, _USED) for path in ("apiVersion", "kind", "metadata", "immutable", "data")),
-    *(rule(f"data.{role}Service", _SERVICE) for role in ROLES),
-    rule("data.eppDeployment", _PICKER),
-    *(rule(f"data.{key}", _USED) for key in (*KEYS, "eppService")),
-    rule("data.*", ignored("llm-d reads no such key")),
-)
 _REPLICAS: Final = lost("with decoupleScaling, an autoscaler counts: the role begins with 1")
-OF_SERVICES: Final = (
-    *(rule(path, _USED) for path in ("apiVersion", "kind", "spec")),
-    rule("spec.endpointPicker", _PICKER),
-    *(rule(f"spec.{role}.replicas", _REPLICAS) for role in ROLES),
-)
+OF_BASES: Final = {
+    **rules(dict.fromkeys(("apiVersion", "kind", "metadata", "immutable"), _USED)),
+    **rules({"data": ignored("llm-d does not read it")}),
+    **rules(dict.fromkeys((*KEYS, "eppService"), _USED), "data"),
+    **rules({f"{role}Service": _SERVICE for role in ROLES} | {"eppDeployment": _PICKER}, "data"),
+}
+OF_SERVICES: Final = {
+    **rules(dict.fromkeys(("apiVersion", "kind", "spec"), _USED)),
+    **rules({"endpointPicker": _PICKER, **{f"{role}.replicas": _REPLICAS for role in ROLES}}, "spec"),
+}

@@ -114,7 +114,7 @@ def composed(objects: Sequence[Object]) -> Composed:
     """Import a service with its bases, and return what a cluster would have."""
     made = import_all(objects)
     found = compose([Document("import", at, one) for at, one in enumerate(made.objects, 1)], Settings())
-    problems = (str(one.error) for one in made.problems)
+    problems = map(str, made.problems.values())
     errors = (str(one.error) for one in found.found if one.error.severity == "error")
     return Composed(found.objects, (*problems, *errors))
 

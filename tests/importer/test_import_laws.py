@@ -76,10 +76,10 @@ def check(objects: list[Object]) -> None:
     made = import_all(objects)
 
     expected = [(at, written(path)) for at, one in enumerate(objects) for path, _ in leaves(one)]
-    assert [(one.document, one.path) for one in made.report.lines] == expected
+    assert [(one.document, one.path) for one in made.lines] == expected
     assert objects == before
     assert made == import_all(objects)
-    json.dumps([made.objects, as_data(made.report, objects, ["f"] * len(objects))])
+    json.dumps([made.objects, as_data(made, ["f"] * len(objects))])
 
 
 @pytest.mark.parametrize("objects", INPUTS.values(), ids=INPUTS)
@@ -88,7 +88,7 @@ def test_each_leaf_of_an_input_is_reported_once(objects: list[Object]) -> None:
 
     made = import_all(objects)
     assert not made.problems
-    assert [one.path for one in made.report.lines if one.outcome.code == UNKNOWN] == []
+    assert [one.path for one in made.lines if one.outcome.code == UNKNOWN] == []
 
 
 def test_a_variable_without_a_name_fails_no_import() -> None:

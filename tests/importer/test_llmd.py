@@ -9,7 +9,8 @@ from importer.account import default
 from importer.leaves import plain, tagged
 from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
-from importer.table import ImportResult, import_all
+from importer.report import ImportResult
+from importer.table import import_all
 from intent import Object, yaml
 from tests.builders.imported import errors
 
@@ -97,8 +98,8 @@ def engine(result: ImportResult) -> Object:
 
 
 def problem(result: ImportResult) -> str:
-    (found,) = result.problems
-    return str(found.error)
+    (found,) = result.problems.values()
+    return str(found)
 
 
 # --- variables ----------------------------------------------------------------------------------------
@@ -310,7 +311,7 @@ def test_prefill_and_decode_become_roles_behind_a_router() -> None:
         "parentRefs": [{"name": "web", "namespace": "infra"}, {"name": "other", "sectionName": "http"}],
         "rules": [{"matches": [{"path": {"type": "PathPrefix", "value": "/v1"}}]}],
     }
-    assert not result.report.lost
+    assert not result.lost
 
 
 def test_config_maps_of_a_base_are_in_the_namespace_of_the_service() -> None:
@@ -328,7 +329,7 @@ def test_an_autoscaler_counts_replicas_of_a_decoupled_service() -> None:
     result = made(base(decodeDeployment=DEPLOYMENT), service(decoupleScaling=True))
 
     assert "replicas" not in role(result)
-    assert [one.path for one in result.report.lost] == ["spec.decode.replicas"]
+    assert [one.path for one in result.lost] == ["spec.decode.replicas"]
 
 
 def test_two_services_share_a_base() -> None:
@@ -336,7 +337,7 @@ def test_two_services_share_a_base() -> None:
     result = made(base(decodeDeployment=DEPLOYMENT), service(), other)
 
     assert [one["metadata"]["name"] for one in result.objects] == ["llama", "other"]
-    assert not result.report.lost
+    assert not result.lost
 
 
 def test_what_is_lost_of_an_object_in_a_text_is_named() -> None:
@@ -344,7 +345,7 @@ def test_what_is_lost_of_an_object_in_a_text_is_named() -> None:
 
     deployment, service_of_base = made(
         base(decodeDeployment=text, nope="x", decodeService=SERVICE, eppService=SERVICE), service()
-    ).report.lost
+    ).lost
 
     assert (deployment.path, service_of_base.path) == ("data.decodeDeployment", "data.decodeService")
     assert deployment.outcome.reason.startswith(
@@ -358,14 +359,16 @@ def test_an_object_that_the_controller_makes_is_told(key: str) -> None:
 
     result = made(base(decodeDeployment=DEPLOYMENT, **{key: yaml.dump(own)}), service())
 
-    (line,) = (one for one in result.report.lines if one.path == f"data.{key}")
+    (line,) = (one for one in result.lines if one.path == f"data.{key}")
     assert line.outcome == default("the output has it, or the controller makes it by itself")
 
 
 def test_config_maps_of_others_stay() -> None:
     other = base(decodeDeployment=DEPLOYMENT) | {"metadata": {"name": "other", "namespace": "llm"}}
 
-    assert other in made(other, base(), service(decode=container(image=IMAGE))).objects
+    of_other_group = service(baseConfigMapRef={"name": "other"}) | {"apiVersion": "models.example/v1"}
+
+    assert other in made(other, base(), service(decode=container(image=IMAGE)), of_other_group).objects
 
 
 def test_the_value_of_a_label_never_ends_in_a_dash() -> None:

@@ -7,16 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from importer.account import (
-    NO_COUNTERPART,
     UNKNOWN,
     Account,
     Outcome,
-    dropped,
     kept,
-    rule,
+    lost,
+    rules,
 )
 from importer.leaves import Leaf, Origin, leaves, origins, plain, tagged
-from importer.report import as_data, as_text, report
+from importer.report import as_data, as_text, result
 from importer.table import import_all
 from intent import Object
 
@@ -47,7 +46,7 @@ def test_a_tree_has_the_leaves_of_its_object_at_their_places(value: Any) -> None
 
 
 def outcomes(account: Account, *objects: Object) -> dict[str, Outcome]:
-    return {one.path: one.outcome for one in report(objects, account).lines}
+    return {one.path: one.outcome for one in result(objects, account).lines}
 
 
 def test_a_leaf_at_its_own_place_is_kept_and_elsewhere_is_translated() -> None:
@@ -64,20 +63,15 @@ def test_a_leaf_at_its_own_place_is_kept_and_elsewhere_is_translated() -> None:
 
 
 def test_the_longest_rule_counts_and_a_leaf_without_one_is_lost() -> None:
-    rules = (
-        rule("spec.*", dropped(NO_COUNTERPART, "all")),
-        rule("spec.a.b", Outcome("default", reason="b")),
-        rule("spec.a.b.c.d", dropped(NO_COUNTERPART, "deeper")),
-    )
-
+    own = {"*": lost("all"), "*.a.b": Outcome("default", "b"), "*.a.b.c.d": lost("deeper")}
     account = Account()
-    account.say(0, *rules)
+    account.say(0, rules(own, "spec"))
 
-    found = outcomes(account, {"spec": {"a": {"b": 1}, "c": 2}, "x": 0})
+    found = outcomes(account, {"spec": [{"a": {"b": 1}, "c": 2}], "x": 0})
 
     assert [(path, one.reason, one.is_lost) for path, one in found.items()] == [
-        ("spec.a.b", "b", False),
-        ("spec.c", "all", True),
+        ("spec[0].a.b", "b", False),
+        ("spec[0].c", "all", True),
         ("x", "no rule of the import knows the field", True),
     ]
     assert found["x"].code == UNKNOWN
@@ -100,7 +94,7 @@ def test_an_object_of_no_system_stays_without_the_parts_of_a_cluster() -> None:
         {key: value for key, value in SECRET.items() if key != "status"}
         | {"metadata": {"name": "token", "annotations": {"a.b/c": "d"}}},
     )
-    assert {one.path: one.outcome.kind for one in made.report.lines} == {
+    assert {one.path: one.outcome.kind for one in made.lines} == {
         "apiVersion": "kept",
         "kind": "kept",
         "metadata.name": "kept",
@@ -110,33 +104,30 @@ def test_an_object_of_no_system_stays_without_the_parts_of_a_cluster() -> None:
         "data": "kept",
         "status.phase": "dropped",
     }
-    assert not made.report.lost
+    assert not made.lost
 
 
 def test_json_has_each_field_and_the_text_what_a_person_needs() -> None:
     objects = [SECRET, {"kind": "Secret\n", "a": 1}]
     made = import_all(objects)
-    data = json.loads(json.dumps(as_data(made.report, objects, ["a.yaml", "b.yaml"])))
+    data = json.loads(json.dumps(as_data(made, ["a.yaml", "b.yaml"])))
 
     assert len(data["fields"]) == 10
     outcomes = {"kept": 5, "translated": 0, "default": 0, "dropped": 5}
     assert data["summary"] == {**outcomes, "lost": 2, "byHand": 0}
-    assert list(as_text(made.report, objects, ["a.yaml", "b.yaml"])) == [
-        "2 objects: 0 lost, 0 by hand, 1 not imported"
-    ]
+    assert list(as_text(made, ["a.yaml", "b.yaml"])) == ["2 objects: 0 lost, 0 by hand, 1 not imported"]
 
 
 def test_losses_come_first_and_fields_that_share_a_reason_are_one_line() -> None:
     given_object: Object = {"kind": "X", "metadata": {"name": "x\n"}, "a": {"b": 1, "c": 2}, "d": 3, "e": 4}
-    rules = (rule("a", dropped(NO_COUNTERPART, "why")), rule("d", kept("it acts")))
     tree = {"kind": Leaf("X"), "d": Leaf(3, (Origin(0, ("d",)),))}
 
     account = Account([tree])
     account.stays(0, "a", "no engine is known")
-    account.say(0, *rules)
-    found = report([given_object], account)
+    account.say(0, rules({"a": lost("why"), "d": kept("it acts")}))
+    found = result([given_object], account)
 
-    assert [one.partition(": ")[2] for one in as_text(found, [given_object], ["f"])] == [
+    assert [one.partition(": ")[2] for one in as_text(found, ["f"])] == [
         "kind and 2 more: no rule of the import knows the field (FI964)",
         "a.b and 1 more: why (FI960)",
         "a: the launch stays: no engine is known (FI975)",
@@ -155,8 +146,8 @@ def test_what_is_not_used_is_one_line_by_its_reason() -> None:
 
     made = import_all(objects)
 
-    assert (made.objects, made.problems) == ((), ())
-    assert list(as_text(made.report, objects, ["f", "g", "h"])) == [
+    assert (made.objects, made.problems) == ((), {})
+    assert list(as_text(made, ["f", "g", "h"])) == [
         f"unused   {', '.join(f'LLMInferenceServiceConfig {name}' for name in 'ab')}: {NOT_USED}",
         "unused   Kustomization: it is for kustomize",
         "3 objects: 0 lost, 0 by hand",

@@ -8,7 +8,8 @@ from hypothesis import given
 
 from importer.account import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN
 from importer.leaves import leaves, put
-from importer.table import ImportResult, import_all
+from importer.report import ImportResult
+from importer.table import import_all
 from intent import Object
 from tests.builders.imported import errors
 from tests.importer.kserve.bases import GROUP, PRESETS, config, service
@@ -85,7 +86,7 @@ def run(*objects: Object) -> ImportResult:
 
 def made(*objects: Object) -> Object:
     found = run(*objects)
-    assert found.problems == ()
+    assert not found.problems
     return found.objects[0]
 
 
@@ -99,7 +100,7 @@ def engine(obj: Object, name: str, template: str = "template") -> Object:
 
 def outcomes(*objects: Object) -> dict[str, tuple[str, str]]:
     """Return kind and code of each field of the first object."""
-    lines = run(*objects).report.lines
+    lines = run(*objects).lines
     return {one.path: (one.outcome.kind, one.outcome.code) for one in lines if one.document == 0}
 
 
@@ -250,7 +251,7 @@ def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     result = run(service({"model": MODEL, "template": own, "prefill": {}}))
     decode = role(result.objects[0], "decode")
 
-    (guard,) = (one for one in result.report.lines if one.path.endswith("initContainers[0].command[2]"))
+    (guard,) = (one for one in result.lines if one.path.endswith("initContainers[0].command[2]"))
     assert "pods of other services can be named as prefillers" in guard.outcome.reason
     (kept,) = decode["template"]["spec"]["initContainers"]
     assert kept["command"][1:] == [
@@ -288,7 +289,7 @@ def test_a_route_without_endpoint_picker_is_a_manifest_to_the_service() -> None:
 
 
 def test_no_field_of_the_api_is_unknown() -> None:
-    lines = [one for obj in ALL for one in run(obj).report.lines]
+    lines = [one for obj in ALL for one in run(obj).lines]
 
     assert [one.path for one in lines if one.outcome.code == UNKNOWN] == []
     assert {one.outcome.kind for one in lines} == {"kept", "translated", "default", "dropped"}
@@ -319,7 +320,7 @@ def test_a_field_has_a_decided_outcome(path: str, expected: tuple[str, str]) -> 
 
 
 def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
-    lines = [one for one in run(BASED).report.lines if one.outcome.code == OVERRIDDEN]
+    lines = [one for one in run(BASED).lines if one.outcome.code == OVERRIDDEN]
 
     assert "spec.template.containers[0].image" in {one.path for one in lines}
     assert not [one for one in lines if one.outcome.is_lost]
@@ -336,11 +337,11 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
 )
 def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, code: str, message: str) -> None:
     found = run(obj)
-    errors = [one.error for one in found.problems]
+    errors = list(found.problems.values())
 
     assert [(one.code, message in one.message) for one in errors] == [(code, True)]
     assert errors[0].path.startswith(path)
-    assert {line.outcome.code for line in found.report.lines if line.document == 0} == {code}
+    assert {line.outcome.code for line in found.lines if line.document == 0} == {code}
     assert found.objects == ()
 
 
@@ -357,7 +358,7 @@ def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, cod
     ],
 )
 def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object, remedy: str) -> None:
-    (lost,) = run(service({"model": MODEL, "template": main(), **spec})).report.lost
+    (lost,) = run(service({"model": MODEL, "template": main(), **spec})).lost
     place, name = field.removesuffix(".replicas").removesuffix(".containers").rsplit(".", 1)
 
     assert (lost.path, lost.outcome.code) == (field, UNKNOWN)
@@ -373,7 +374,7 @@ def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object, rem
     ],
 )
 def test_what_has_to_be_written_by_hand_is_lost(field: str, value: Object, remedy: str) -> None:
-    lost = run(service({"model": MODEL, "template": main(), field: value})).report.lost
+    lost = run(service({"model": MODEL, "template": main(), field: value})).lost
 
     own = [(line.path.split(".")[1], remedy in line.outcome.reason) for line in lost if line.document == 0]
     assert set(own) == {(field, True)}
@@ -384,17 +385,17 @@ def test_an_empty_base_loses_nothing() -> None:
         [service({"baseRefs": [{"name": "own"}], **ONE["spec"]}), config("own", {}, "llm"), *PRESETS]
     )
 
-    assert not found.report.lost
+    assert not found.lost
 
 
 def test_pipeline_without_workers_is_told_and_with_workers_asks_for_a_preset_that_kserve_lacks() -> None:
     spec = {"model": MODEL, "parallelism": {"tensor": 8, "pipeline": 2}, "template": main()}
-    (line,) = [one for one in run(service(spec)).report.lines if one.path == "spec.parallelism.pipeline"]
-    (problem,) = run(service({**spec, "worker": main()})).problems
+    (line,) = [one for one in run(service(spec)).lines if one.path == "spec.parallelism.pipeline"]
+    (problem,) = run(service({**spec, "worker": main()})).problems.values()
 
     assert (line.outcome.code, line.outcome.note) == (IGNORED, True)
-    assert "which no release of KServe has" in problem.error.message
-    assert "kubectl" not in problem.error.message
+    assert "which no release of KServe has" in problem.message
+    assert "kubectl" not in problem.message
 
 
 def test_the_rollout_of_a_role_is_that_of_its_leaderworkerset() -> None:
@@ -406,11 +407,11 @@ def test_the_rollout_of_a_role_is_that_of_its_leaderworkerset() -> None:
 
 def test_everything_that_is_missing_is_named_at_once() -> None:
     refs = {"baseRefs": [{"name": "one"}, {"name": "two"}], "router": {"scheduler": {}, "route": {}}}
-    (problem,) = import_all([service(refs)]).problems
+    (problem,) = import_all([service(refs)]).problems.values()
 
     presets = (f"kserve-config-llm-{name}" for name in ("scheduler", "router-route", "template"))
-    assert [name for name in ("one", "two", *presets) if name not in problem.error.message] == []
-    assert "-n kserve" in problem.error.message
+    assert [name for name in ("one", "two", *presets) if name not in problem.message] == []
+    assert "-n kserve" in problem.message
 
 
 @pytest.mark.parametrize("obj", ALL, ids=["one", "ranks", "split", "based", "whole"])
@@ -440,6 +441,6 @@ FULL: Final = service(
 def test_a_field_of_another_type_anywhere_fails_no_import(obj: Object) -> None:
     for path, value in some([*product([path for path, _ in all_places(obj)], OF_OTHER_TYPES)], "OTHER_TYPES"):
         changed = put(obj, path, value)
-        report = run(changed).report
+        report = run(changed)
 
         assert sum(line.document == 0 for line in report.lines) == sum(1 for _ in leaves(changed))
