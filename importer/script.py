@@ -9,7 +9,7 @@ or of LWS that stays in a word is written as the kubelet reads it: `$(NAME)`.
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -36,94 +36,102 @@ def commands(script: Leaf, pod: GroupPod) -> tuple[ScriptCommand, ...]:
         StaysError: the script has a construct, or a word, whose effect is not known.
     """
     run = _Run(Variables(pod), script)
-    if keyword := run.block(iter(_items(script.value)), 0):
-        raise StaysError(f"`{keyword}` ends a block of the script that does not begin")
+    run.body(_parsed(script.value))
     return tuple(run.started)
 
 
 # --- the structure ------------------------------------------------------------------------------------
 
-_LOOPS: Final = frozenset({"while", "until", "for"})
-_OPENS: Final = _LOOPS | {"if"}
+_ENDS: Final = {
+    "if": "then (elif then )*(else )?fi",
+    **dict.fromkeys(("while", "until", "for"), "do done"),
+}
+"""The keywords that open blocks, and those that end the parts of them."""
 _CLOSES: Final = frozenset({"fi", "done"})
-_KEYWORDS: Final = _OPENS | _CLOSES | {"then", "do", "elif", "else"}
+_KEYWORDS: Final = _CLOSES.union(_ENDS, ("then", "do", "elif", "else"))
 _CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
 _DEEPEST: Final = 32
-"""The conditions that may stand in each other."""
+"""The blocks that may stand in each other."""
 _Chain = tuple[ControlGroup, ...]
 """Commands that are joined by `&&`, `||` and pipes."""
-_Items = Iterator[str | _Chain]
-"""The keywords and chains of a script, in their order."""
+
+
+class _Block(NamedTuple):
+    """A loop or a condition: its parts, each with the keyword that ends it."""
+
+    keyword: str
+    parts: "Sequence[tuple[_Body, str]]"
+
+
+_Body = Sequence[_Chain | _Block]
 
 
 @lru_cache(maxsize=4)
-def _items(text: str) -> Sequence[str | _Chain]:
-    """Return the keywords and chains of a script, which are the same for each pod of a group."""
+def _parsed(text: str) -> _Body:
+    """Return the chains and blocks of a script, which are the same for each pod of a group."""
     if len(text) > LONGEST:
         raise StaysError(f"the script has more than {LONGEST} characters")
     groups = control_groups(text)
     if groups is None:
         raise StaysError("the script has a function, a here-document, or a nested command")
-    items: list[str | _Chain] = []
-    chain: _Chain = ()
-    for item in _split(groups):
-        if isinstance(item, str) and chain:
-            raise StaysError("a block of the script depends on another command")
-        if isinstance(item, str):
-            items.append(item)
-        elif item.ends in _CONTINUES:
-            chain = (*chain, item)
-        else:
-            items.append((*chain, item))
-            chain = ()
-    return items
+    body, keyword = _body(_split(groups), 0)
+    if keyword:
+        raise StaysError(f"`{keyword}` ends a block of the script that does not begin")
+    return body
 
 
 def _split(groups: Sequence[ControlGroup]) -> Iterator[str | ControlGroup]:
     """Yield the keywords and commands; the head of a `for` assigns, and does nothing else."""
-    is_head = False
     for words, redirects, ends in groups:
-        start = 0
-        is_head = is_head and words[:1] != ("do",)
-        while not is_head and start < len(words) and words[start] in _KEYWORDS:
-            is_head = words[start] == "for"
-            yield words[start]
-            start += 1
-        if is_head:
-            head = (*(f"{word}=" for word in words[start : start + 1]), ":", *words[start + 1 :])
-            yield ControlGroup(head, (), "")
-        elif ends in {"(", ")"} or (start == len(words) and ends not in {"", ";", "\n", "&&"}):
+        rest = words
+        while rest[:1] and rest[0] in _KEYWORDS:
+            yield rest[0]
+            head = (*(f"{word}=" for word in rest[1:2]), ":", *rest[2:])
+            rest = head if rest[0] == "for" else rest[1:]
+        if ends in {"(", ")"} or (not rest and ends not in {"", ";", "\n", "&&"}):
             raise StaysError("the script has a group of commands, or a block in the background")
-        elif words[start:]:
-            yield ControlGroup(words[start:], redirects, ends)
+        if rest:
+            yield ControlGroup(rest, redirects, ends)
         elif not all(map(_is_quiet, redirects)):
             raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
 
 
-class _Inside(NamedTuple):
-    """What stands in a part of a block."""
-
-    own: list[_Chain]
-    below: list[_Chain]
-    """In blocks in it."""
-
-    @property
-    def commands(self) -> list[ControlGroup]:
-        """All of them."""
-        return [command for chain in (*self.own, *self.below) for command in chain]
-
-
-def _part(items: _Items) -> tuple[_Inside, str]:
-    """Return what stands up to the keyword that ends a part of a block, and this."""
-    inside, depth = _Inside([], []), 0
+def _body(items: Iterator[str | ControlGroup], depth: int) -> tuple[_Body, str]:
+    """Return what stands up to the keyword that ends a part of a block, and this; empty at the end."""
+    if depth > _DEEPEST:
+        raise StaysError(f"more than {_DEEPEST} conditions stand in each other")
+    body: list[_Chain | _Block] = []
+    chain: _Chain = ()
     for item in items:
-        if not isinstance(item, str):
-            (inside.below if depth else inside.own).append(item)
-        elif depth or item in _OPENS:
-            depth += (item in _OPENS) - (item in _CLOSES)
+        if isinstance(item, ControlGroup):
+            chain = (*chain, item)
+            if item.ends not in _CONTINUES:
+                body.append(chain)
+                chain = ()
+        elif chain:
+            raise StaysError("a block of the script depends on another command")
+        elif item in _ENDS:
+            body.append(_block(item, items, depth))
         else:
-            return inside, item
-    raise StaysError("a loop or a condition of the script does not end")
+            return body, item
+    return body, ""
+
+
+def _block(keyword: str, items: Iterator[str | ControlGroup], depth: int) -> _Block:
+    parts = [_body(items, depth + 1)]
+    while parts[-1][1] not in {*_CLOSES, ""}:
+        parts.append(_body(items, depth + 1))
+    ends = " ".join(end for _, end in parts)
+    is_whole = re.fullmatch(_ENDS[keyword], ends) and all(part for part, _ in parts)
+    if not is_whole or (keyword == "for" and len(parts[0][0]) > 1):
+        raise StaysError("a loop or a condition of the script does not end")
+    return _Block(keyword, parts)
+
+
+def _inside(bodies: Iterable[_Body]) -> Iterator[ControlGroup]:
+    """Yield all commands of parts of a block, those of blocks in them too."""
+    for item in (item for body in bodies for item in body):
+        yield from _inside(part for part, _ in item.parts) if isinstance(item, _Block) else item
 
 
 @dataclass(slots=True)
@@ -135,102 +143,75 @@ class _Run:
     exported: set[str] = field(default_factory=set)
     started: list[ScriptCommand] = field(default_factory=list)
     ended: bool = False
-    """Whether the script runs no more: behind `exit` and `exec`."""
+    """Whether the script runs no more: behind `exec`."""
 
-    def block(self, items: _Items, depth: int) -> str:
-        """Read commands and blocks, and return the keyword that ends them; empty at the end of the script."""
-        if depth > _DEEPEST:
-            raise StaysError(f"more than {_DEEPEST} conditions stand in each other")
-        for item in items:
-            if not isinstance(item, str):
-                self._chain(item)
-            elif item in _LOOPS:
-                self._loop(item, items)
-            elif item == "if":
-                self._condition(items, depth)
-            else:
-                return item
+    def body(self, body: _Body) -> None:
+        """Read chains and blocks in their order."""
+        for item in body:
             if self.ended:
-                break
-        return ""
+                return
+            if not isinstance(item, _Block):
+                self._chain(item)
+            elif item.keyword == "if":
+                self._condition(item)
+            else:
+                self._loop(item)
 
-    def _loop(self, keyword: str, items: _Items) -> None:
-        """Leave out a loop that only waits for Ray; one that tries to start a node of it starts one."""
-        parts = [_part(items)[0], _part(items)[0]]
-        inside = [command for part in parts for command in part.commands]
-        tries = [command for command in inside if not _only_reads(command, inside=True)]
-        firsts = [chain[0] for part in parts for chain in part.own]
-        starts = [each._replace(words=each.words[each.words[0] == "!" :], ends="") for each in tries]
-        is_ray = all(each.words[:2] == ("ray", "start") for each in starts)
-        awaited = any(re.search(r"\bray\b|LWS_", word) for command in inside for word in command.words)
-        if len(tries) > 1 or not {*tries} <= {*firsts} or not is_ray or not awaited:
-            raise StaysError(f"`{keyword}` does more than wait for Ray, or for the leader")
-        self._forget(inside)
-        for command in starts:
-            self._read(command)
+    def _loop(self, block: _Block) -> None:
+        """Leave out a loop that only waits for Ray; the variables that it sets have no known values then."""
+        inside = list(_inside(part for part, _ in block.parts))
+        words = [word for command in inside for word in command.words]
+        is_awaited = any(re.search(r"\bray\b|LWS_", word) for word in words)
+        if not is_awaited or not all(_only_reads(command, inside=True) for command in inside):
+            raise StaysError(f"`{block.keyword}` does more than wait for Ray, or for the leader")
+        self.variables.own |= dict.fromkeys(word.split("=")[0] for word in words if ASSIGNMENT.match(word))
 
-    def _condition(self, items: _Items, depth: int) -> None:
-        """Read the branch that the pod takes; where that is not known, no branch may do anything."""
-        keyword, is_over = "if", False
-        while keyword not in _CLOSES and not self.ended:
-            holds = not is_over
-            if keyword != "else":
-                tests, keyword = _part(items)
-                try:
-                    holds = holds and self._holds(tests)
-                except StaysError:
-                    inside = tests.commands
-                    while keyword not in _CLOSES:
-                        part, keyword = _part(items)
-                        inside += part.commands
-                    if not all(_only_reads(command, inside=True) for command in inside):
-                        raise
-                    self._forget(inside)
-                    return
-            keyword = self.block(items, depth + 1) if holds else _part(items)[1]
-            is_over = is_over or holds
-            if not keyword and not self.ended:
-                raise StaysError("a loop or a condition of the script does not end")
+    def _condition(self, block: _Block) -> None:
+        """Read the branch that the pod takes."""
+        holds = False
+        for part, end in block.parts:
+            if end == "then":
+                holds = self._holds(part)
+            elif holds:
+                self.body(part)
+                return
+            else:
+                holds = end == "else"
 
-    def _forget(self, inside: Sequence[ControlGroup]) -> None:
-        """Take the values of the variables that a block sets as unknown."""
-        words = (word for command in inside for word in command.words if ASSIGNMENT.match(word))
-        self.variables.own |= dict.fromkeys(word.partition("=")[0] for word in words)
-
-    def _holds(self, tests: _Inside) -> bool:
+    def _holds(self, tests: _Body) -> bool:
         """Return whether a test holds."""
-        if len(tests.commands) != 1:
+        items = list(_inside([tests]))
+        if len(items) != 1:
             raise StaysError("a condition of the script is more than one command")
-        (item,) = tests.commands
-        texts = [word if word in _OF_TESTS else self.variables.text(word) for word in item.words]
-        words = [self.variables.pod.value(each) for each in texts]
+        words = [
+            word if word in _OF_TESTS else self.variables.pod.value(self.variables.text(word))
+            for word in items[0].words
+        ]
         is_pattern = words[0] == "[[" and re.search(r"[*?\[]", " ".join(words[1:-1]))
         holds = _compared(words[1:-1]) if (words[0], words[-1]) in _TESTS else None
-        if item.redirects or is_pattern or holds is None or any(map(references, words)):
-            raise StaysError(f"the condition `{' '.join(item.words)[:60]}` is not known")
+        if items[0].redirects or is_pattern or holds is None or any(map(references, words)):
+            raise StaysError(f"the condition `{' '.join(items[0].words)[:60]}` is not known")
         return holds
 
     # --- one command ----------------------------------------------------------------------------------
 
     def _chain(self, chain: _Chain) -> None:
-        """Read commands that are joined, unless they only look: then the last may end the script."""
-        if len(chain) == 1 and chain[0].words[0] == "exit":
-            self.ended = True
-            return
+        """Read commands that are joined, unless they only look."""
+        if chain[-1].words[0] == "exit" and [each.ends for each in chain[-2:-1]] == ["||"]:
+            chain = chain[:-1]  # it ends the script only if the command before it fails
         others = [command for command in chain if not _only_reads(command)]
-        ends_script = len(chain) > 1 and chain[-2].ends == "||" and chain[-1].words[0] == "exit"
-        if not others or (ends_script and len(others) == 1):
+        if not others:
             return
         depends = any(each.ends != "&&" or each.words[0] in _DECIDE for each in chain[:-1])
-        if depends or (len(chain) > 1 and chain[-1].ends == "&"):
+        if depends or (chain[1:] and chain[-1].ends == "&"):
             raise StaysError(f"`{_shown(others[0].words)}` depends on another command, or on a pipe")
         for command in others:
             self._read(command)
 
     def _read(self, item: ControlGroup) -> None:
-        before = dict(self.variables.own)
+        """Read a command: an assignment, `export`, or a program with the variables for it."""
+        before, words = dict(self.variables.own), list(item.words)
         own: dict[str, str | None] = {}
-        words = list(item.words)
         while words and ASSIGNMENT.match(words[0]):
             name, _, value = words.pop(0).partition("=")
             self.variables.own[name] = own[name] = self.variables.value(name, value)
@@ -244,8 +225,18 @@ class _Run:
         elif words[0] in _BUILTINS or re.match(r"\w+\+=", words[0]):
             raise StaysError(f"`{_shown(words)}` is not read")
         else:
-            texts = [text for word in words for text in self.variables.words(word)]
-            self._start(texts, own, item)
+            self._start([text for word in words for text in self.variables.words(word)], own, item)
+
+    def _export(self, words: Sequence[str]) -> None:
+        assigned: dict[str, str | None] = {}
+        for word in words:
+            name, has_value, value = word.partition("=")
+            if not name.isidentifier():
+                raise StaysError(f"`export {word[:60]}` is not read")
+            self.exported.add(name)
+            if has_value:
+                assigned[name] = self.variables.value(name, value)
+        self.variables.own |= assigned
 
     def _start(self, texts: list[str], own: dict[str, str | None], item: ControlGroup) -> None:
         """Record a command with the variables that the script sets for it."""
@@ -269,17 +260,6 @@ class _Run:
             raise StaysError(f"the script sets {name}, and another variable of the container names it")
         return self.script.having(value)
 
-    def _export(self, words: Sequence[str]) -> None:
-        assigned: dict[str, str | None] = {}
-        for word in words:
-            name, has_value, value = word.partition("=")
-            if not name.isidentifier():
-                raise StaysError(f"`export {word[:60]}` is not read")
-            self.exported.add(name)
-            if has_value:
-                assigned[name] = self.variables.value(name, value)
-        self.variables.own |= assigned
-
 
 _VALUE: Final = re.compile(r"(?<==).*", re.DOTALL)
 
@@ -293,10 +273,15 @@ def _shown(words: Sequence[str]) -> str:
 
 _BRACKETS: Final = frozenset({"[", "]", "[[", "]]", "!"})
 _TESTS: Final = {("[", "]"), ("[[", "]]")}
-_OF_TESTS: Final = _BRACKETS | {"=", "==", "!="}
+_COMPARED: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 _OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
+_OF_TESTS: Final = _BRACKETS | _COMPARED.keys()
 
 
 def _compared(words: Sequence[str]) -> bool | None:
@@ -304,8 +289,8 @@ def _compared(words: Sequence[str]) -> bool | None:
     match words:
         case ["-n" | "-z" as test, word]:
             return bool(word) is (test == "-n")
-        case [left, "=" | "==" | "!=" as test, right]:
-            return (left == right) is (test != "!=")
+        case [left, test, right] if test in _COMPARED:
+            return _COMPARED[test](left, right)
         case [left, test, right] if test in _OF_NUMBERS and left.isdecimal() and right.isdecimal():
             return _OF_NUMBERS[test](int(left), int(right))
     return None
@@ -351,11 +336,8 @@ def _only_reads(command: ControlGroup, *, inside: bool = False) -> bool:
     Inside of a loop or a condition, it may set variables, and end what it is in.
     """
     words = [word for word in command.words if not ASSIGNMENT.match(word)]
-    if not all(map(_is_quiet, command.redirects)) or any(
-        _SETS.search(word) or not _output_reads(word) for word in command.words
-    ):
-        return False
-    return (inside and (not words or words[0] in {"break", "continue", "exit"})) or _reads(words)
+    is_known = all(map(_is_quiet, command.redirects)) and all(map(_expands_only, command.words))
+    return is_known and ((inside and words[:1] in ([], ["break"], ["continue"], ["exit"])) or _reads(words))
 
 
 def _reads(words: Sequence[str]) -> bool:
@@ -367,10 +349,9 @@ def _reads(words: Sequence[str]) -> bool:
     return own[0] in _READERS or (own[0] == "ray" and not _OF_RAY.isdisjoint(own[1:2]))
 
 
-def _output_reads(word: str) -> bool:
-    """Return whether the commands whose output stands in a word only read."""
-    inner = [dollar or backtick for dollar, backtick in _COMMAND.findall(_INNER.sub("", word))]
-    named = [text for text in inner if text not in OF_LWS and not text.startswith("(")]
-    parts = [part.split() for text in named for part in re.split(r"\|\|?|;|&&", text)]
-    plain = [[word for word in part if not _is_quiet(word)] for part in parts]
-    return all(">" not in "".join(part) and _reads(part) for part in plain)
+def _expands_only(word: str) -> bool:
+    """Return whether a word sets no variable, and the commands whose output stands in it only read."""
+    texts = [dollar or backtick for dollar, backtick in _COMMAND.findall(_INNER.sub("", word))]
+    parts = [control_groups(text) for text in texts if text not in OF_LWS and not text.startswith("(")]
+    inner = (group for part in parts for group in part or ())
+    return not _SETS.search(word) and None not in parts and all(map(_only_reads, inner))

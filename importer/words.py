@@ -20,7 +20,7 @@ class StaysError(Exception):
     """A launch stays, since what it starts is not known. The message says what of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupPod:
     """What the commands of a container are read with."""
 
@@ -33,6 +33,15 @@ class GroupPod:
     """Variables whose value is the address of the pod."""
     devices: tuple[str, ...] = ()
     """The counts of accelerators that the container asks for."""
+    known: dict[str, str] = field(default_factory=dict, init=False)
+    """The values of all variables. Those of the container may name earlier ones."""
+
+    def __post_init__(self) -> None:
+        own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
+        self.known = {name: str(value) for name, value in own.items() if value is not None}
+        for name, value in self.env.items():
+            if value is not None and name not in own:
+                self.known[name] = self.value(value)
 
     def value(self, text: str) -> str:
         """Return a text with the references to known variables replaced.
@@ -40,13 +49,9 @@ class GroupPod:
         Raises:
             StaysError: the values are too long.
         """
-        own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
-        known = {name: str(value) for name, value in {**self.env, **own}.items() if value is not None}
-        for _ in range(_NESTED):
-            if sum(len(known.get(name, "")) for name in references(text)) > LARGEST:
-                raise StaysError(f"variables of the container have more than {LARGEST} characters")
-            text = _REFERENCE.sub(lambda reference: known.get(reference[1], reference[0]), text)
-        return text
+        if sum(len(self.known.get(name, "")) for name in references(text)) > LARGEST:
+            raise StaysError(f"variables of the container have more than {LARGEST} characters")
+        return _REFERENCE.sub(lambda reference: self.known.get(reference[1], reference[0]), text)
 
 
 def references(text: str) -> list[str]:
@@ -67,8 +72,7 @@ class Variables:
     def words(self, word: str) -> Sequence[str]:
         """Return the words that a word expands to: several if it is a variable without quotes."""
         part = _PART.fullmatch(word)
-        is_variable = part and (part["name"] or part["braced"] or part["kubelet"])
-        return self._fields(self._variable(part)) if part and is_variable else [self.text(word)]
+        return self._fields(self._variable(part)) if part and _named(part) else [self.text(word)]
 
     def text(self, word: str) -> str:
         """Return a word without quotes and expansions."""
@@ -92,33 +96,31 @@ class Variables:
             raise StaysError(f"the shell may replace a part of `{value[:60]}` by names of files")
         return [value] if known.split() == [known] else known.split()
 
-    def _parts(self, word: str, *, quoted: bool = False, splits: bool = True) -> Iterator[str]:
+    def _parts(self, word: str, *, splits: bool = True) -> Iterator[str]:
         """Yield the parts of a word without quotes; `splits`: a variable outside of quotes may be words."""
-        position, form = 0, _QUOTED_PART if quoted else _PART
+        quoted, position = False, 0
         while position < len(word):
-            part = form.match(word, position)
+            part = (_QUOTED_PART if quoted else _PART).match(word, position)
             if part is None:
                 raise StaysError(f"the shell expands `{word[:60]}`")
-            position, fields = part.end(), part.groupdict()
-            if fields.get("single"):
-                yield part[0][1:-1]
-            elif fields.get("double"):
-                yield from self._parts(part[0][1:-1], quoted=True)
-            elif escaped := fields["escaped"]:
-                yield escaped if quoted and escaped[1] not in '"\\`\n' else escaped[1].strip("\n")
-            elif fields["sum"]:
-                yield str(self._number(part[0][3:-2]))
-            elif fields["name"] or fields["braced"] or fields["kubelet"]:
+            position = part.end()
+            if part[0] == '"':
+                quoted = not quoted
+            elif _named(part):
                 value = self._variable(part)
                 if splits and not quoted and list(self._fields(value)) != [value]:
                     raise StaysError(f"`{part[0]}` is several words, or none: write it in quotes")
                 yield value
+            elif part["sum"]:
+                yield str(self._number(part["sum"]))
+            elif escaped := part["escaped"]:
+                yield part[0] if quoted and escaped not in '"\\`\n' else escaped.strip("\n")
             else:
-                yield part[0]
+                yield part[0][1:-1] if part[0][0] == "'" and not quoted else part[0]
 
     def _variable(self, part: re.Match[str]) -> str:
         """Return the value of a variable, as the kubelet reads it if it is the container's."""
-        name = part["name"] or part["braced"] or part["kubelet"]
+        name = _named(part)
         if name in self.own and part["kubelet"]:
             raise StaysError(f"the script sets {name}, and {part[0]} is the value before that")
         if name in OF_LWS or self.pod.env.get(name, "") != "":
@@ -131,7 +133,7 @@ class Variables:
         self.expanded += len(value)
         if self.expanded > LARGEST:
             raise StaysError(f"the values of {name} and others have more than {LARGEST} characters")
-        return value or "".join(self._parts(part["default"] or "", splits=False))
+        return value or self.text(part["default"] or "")
 
     def _number(self, text: str) -> int:
         """Return the result of an arithmetic expression."""
@@ -148,18 +150,18 @@ class Variables:
         return value
 
 
-_NESTED: Final = 3
-"""How many references to variables in variables are followed."""
+def _named(part: re.Match[str]) -> str:
+    """Return the name of the variable that a part of a word is; empty if it is none."""
+    return part["name"] or part["braced"] or part["kubelet"] or ""
+
+
 _NAME: Final = r"[A-Za-z_]\w*"
 _VARIABLE: Final = rf"\$\{{(?P<braced>{_NAME})(?::-(?P<default>[^{{}}]*))?\}}|\$\((?P<kubelet>{_NAME})\)"
 _EXPANDED: Final = rf"""
-    (?P<escaped>\\[^$]) | (?P<sum>\$\(\((?:[^()]|\([^()]*\))*\)\)) | {_VARIABLE} | \$(?P<name>{_NAME})"""
+    " | \\(?P<escaped>[^$]) | \$\(\((?P<sum>(?:[^()]|\([^()]*\))*)\)\) | {_VARIABLE} | \$(?P<name>{_NAME})"""
 """What a shell replaces. Not among them: the output of a command, and parameters of other forms."""
 _QUOTED_PART: Final = re.compile(rf"{_EXPANDED} | [^$`\\]", re.VERBOSE | re.DOTALL)
-_PART: Final = re.compile(
-    rf"""(?P<single>'[^']*') | (?P<double>"(?:[^"\\]|\\.)*") | {_EXPANDED} | [^$`\\*?\[\]{{}}~!"']""",
-    re.VERBOSE | re.DOTALL,
-)
+_PART: Final = re.compile(rf"'[^']*' | {_EXPANDED} | [^$`\\*?\[\]{{}}~!']", re.VERBOSE | re.DOTALL)
 _OPERAND: Final = re.compile(rf"{_VARIABLE}|\$?(?P<name>{_NAME})")
 _REFERENCE: Final = re.compile(rf"\$\(({_NAME})\)")
 _LARGEST_NUMBER: Final = 2**63 - 1

@@ -103,12 +103,11 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         ["vllm", "serve", *MODEL, "--x", '{"a": 1}'],
         "ray-start",
     ),
-    "workers that try again, with their address": (
+    "workers that name their address": (
         lws(
             script(f"ray start --head; {SERVE}"),
             script(
-                "until ray start --address=$LWS_LEADER_ADDRESS:6379 --node-ip-address=$IP; do sleep 5; done\n"
-                "sleep infinity",
+                "ray start --address=$LWS_LEADER_ADDRESS:6379 --node-ip-address=$IP; sleep infinity",
                 env=[{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
             ),
         ),
@@ -199,6 +198,14 @@ KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
     "a variable": (
         f"ray start --head; {SERVE} --port $PORT",
         "neither the script nor the container tells the value of PORT",
+    ),
+    "a loop that starts Ray": (
+        f"until ray start --head; do sleep 1; done; {SERVE}",
+        "`until` does more than wait for Ray, or for the leader",
+    ),
+    "a condition that only the image tells": (
+        f"if [ -f /x ]; then A=b; fi; ray start --head; {SERVE}",
+        "the condition `[ -f /x ]` is not known",
     ),
     "a loop that writes a file": (
         f'until [ "$(ray status > /x)" ]; do sleep 1; done; ray start --head; {SERVE}',
