@@ -1,9 +1,1 @@
-"""llm-d's ModelService with its BaseConfig, a ConfigMap of templates, as an InferenceService.
-
-`variables`   what the templates refer to, and their functions
-`merge`       mergo: the ModelService over its base
-`service`     the output: roles, router, and the ConfigMaps
-`translate`   the importer, and the outcome of what is left out
-
-Source: llm-d-model-service, `internal/controller`: `child_resources.go`, `merge_transformers.go` and others.
-"""
+"""llm-d's ModelService: `translate`, with the `variables` of its templates, and mergo's `merge`."""

@@ -1,13 +1,16 @@
-"""The importer of llm-d's ModelService."""
+"""A ModelService with its BaseConfig, a ConfigMap of templates, as an InferenceService.
 
-from collections.abc import Mapping
-from dataclasses import replace
+Source: llm-d-model-service, `internal/controller`: `child_resources.go`, `utils.go` and others.
+"""
+
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
 from importer.account import (
     MISSING,
     Account,
+    Rules,
     UntranslatableError,
     default,
     ignored,
@@ -17,16 +20,38 @@ from importer.account import (
     take,
 )
 from importer.gotemplate import rendered
-from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, leaves, mapped, plain, value_at, written
-from importer.llmd.service import ROLES, ModelService, translated
-from importer.llmd.variables import artifact, functions, variables
+from importer.leaves import (
+    Leaf,
+    Tree,
+    at,
+    fields_at,
+    items_at,
+    leaves,
+    mapped,
+    picked,
+    plain,
+    value_at,
+    written,
+)
+from importer.llmd.merge import merged
+from importer.llmd.variables import CACHE, Artifact, artifact, functions, variables
 from intent import Object, yaml
+from intent.inferenceservice.v1alpha1 import API_VERSION
+from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.shapes import mapping, metadata, text
 
 GROUP: Final = "llm-d.ai"
 KIND: Final = "ModelService"
+ROLES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
+DEPLOYMENTS: Final = tuple(f"{role}Deployment" for role in ROLES)
+ROUTES: Final = ("httpRoute", "inferencePool", "eppDeployment")
+"""The keys of a base that ask for an endpoint picker."""
+KEYS: Final = ("configMaps", *DEPLOYMENTS, *ROUTES, "inferenceModel")
+"""The keys of a BaseConfig whose objects count here; llm-d knows three Services too, and ignores others."""
 BaseKey = tuple[str, str]
 """Namespace and name of a BaseConfig."""
+Render = Callable[[Tree], Tree]
+"""Renders the templates in a text, or in the texts of a list."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -58,38 +83,67 @@ def _reference(service: Object) -> BaseKey | None:
 def _translated(
     tree: Tree, base_configs: Mapping[BaseKey, tuple[int, Tree]], account: Account
 ) -> tuple[Tree, ...]:
-    """Return the objects of a ModelService.
+    """Return the InferenceService, and the ConfigMaps of the base in its namespace.
 
     Raises:
         UntranslatableError: llm-d would refuse it, its BaseConfig is missing, or a template is not supported.
     """
     service_name(tree)
-    obj = plain(tree)
-    model = artifact(text(value_at(tree, "spec", "modelArtifacts", "uri")))
+    obj, spec = plain(tree), at(tree, "spec")
+    model = artifact(text(value_at(spec, "modelArtifacts", "uri")))
     if model is None:
         message = "must be hf://ORGANIZATION/MODEL or pvc://CLAIM/PATH: llm-d refuses other URIs"
         raise UntranslatableError("spec.modelArtifacts.uri", message)
-    render = partial(rendered, root=variables(obj, model), functions=functions(obj))
-    service = ModelService(at(tree, "metadata"), at(tree, "spec"), {}, model, render)
+    render: Render = partial(rendered, root=variables(obj, model), functions=functions(obj))
+    base: Mapping[str, Tree] = {}
     if (key := _reference(obj)) is not None:
         if key not in base_configs:
             message = f"needs the ConfigMap {'/'.join(filter(None, key))[:80]}, which is not in the files"
             raise UntranslatableError("spec.baseConfigMapRef", message, MISSING)
-        service = replace(service, base=_base(*base_configs[key], service, account))
-    output = translated(service)
-    if not any(value_at(role, "componentType") != "router" for role in output[0]["spec"]["roles"]):
+        base = _base(*base_configs[key], render, account)
+    names = [name for name in ROLES if plain(at(spec, name)) is not None or f"{name}Deployment" in base]
+    if not names:
         raise UntranslatableError("spec", "needs prefill or decode, here or in its BaseConfig")
-    return output
+    types = ROLES if len(names) == len(ROLES) else dict.fromkeys(names, "worker")
+    roles = [
+        {
+            "name": Leaf(name),
+            "componentType": Leaf(types[name]),
+            **_role(spec, name, base.get(f"{name}Deployment"), _pod(at(spec, name), spec, model, render)),
+        }
+        for name in names
+    ]
+    router = _router(spec, base)
+    priority = at(base.get("inferenceModel"), "spec", "criticality")
+    service = {
+        "apiVersion": Leaf(API_VERSION),
+        "kind": Leaf(INFERENCE_SERVICE),
+        "metadata": picked(at(tree, "metadata"), "name", "namespace", "labels", "annotations"),
+        "spec": {
+            **({"priority": priority} if router and isinstance(priority, Leaf) else {}),
+            "roles": [*roles, *([router] if router else [])],
+        },
+    }
+    namespace = {"metadata": picked(at(tree, "metadata"), "namespace")}
+    config_maps = filter(fields_at, items_at(base.get("configMaps")))
+    return service, *(merged(namespace, config_map) for config_map in config_maps)
 
 
-def _base(number: int, tree: Tree, service: ModelService, account: Account) -> Mapping[str, Tree]:
-    """Return the rendered objects of a BaseConfig, whose leaves come from their texts."""
+# --- the base -----------------------------------------------------------------------------------------
+
+
+def _base(number: int, tree: Tree, render: Render, account: Account) -> Mapping[str, Tree]:
+    """Return the rendered objects of a BaseConfig by their keys; their leaves come from their texts."""
     data = fields_at(tree, "data")
-    texts = {name: service.render(data[name]) for name in KEYS if isinstance(value_at(data, name), str)}
-    objects = {name: _object(name, source) for name, source in texts.items()}
+    objects = {
+        name: _object(name, render(data[name])) for name in KEYS if isinstance(value_at(data, name), str)
+    }
     for name in DEPLOYMENTS:
-        if others := [written(path) for path, _ in leaves(objects.get(name, {})) if _is_lost(path)]:
-            reason = f"of its object, {', '.join(others)} are lost: {DEPLOYMENT}"
+        paths = [
+            path for path, _ in leaves(objects.get(name, {})) if path and path[:2] not in _OF_DEPLOYMENTS
+        ]
+        if paths:
+            reason = f"of its object, {', '.join(map(written, paths))} are lost: {_DEPLOYMENT}"
             account.say(number, {("data", name): lost(reason, partly=True)})
     return {name: value for name, value in objects.items() if value}
 
@@ -105,20 +159,94 @@ def _object(name: str, source: Leaf) -> Tree:
     return mapped(value, lambda _, leaf: source.having(leaf)) if value else {}
 
 
-def _is_lost(path: LeafPath) -> bool:
-    """Return whether the output has nothing of a field of a Deployment."""
-    return bool(path) and all(path[: len(known)] != known for known in _OF_DEPLOYMENTS)
+# --- the router ---------------------------------------------------------------------------------------
+
+
+def _router(spec: Tree, base: Mapping[str, Tree]) -> Tree:
+    """Return the role of the router; None if neither the service nor its base asks for routes."""
+    gateways = items_at(spec, "routing", "gatewayRefs")
+    if not gateways and base.keys().isdisjoint(ROUTES):
+        return None
+    route = merged(at(base.get("httpRoute"), "spec"), {"parentRefs": gateways} if gateways else {})
+    if rules := items_at(route, "rules"):
+        route = {**route, "rules": [_rule(rule) for rule in rules]}
+    role = {"name": Leaf("router"), "componentType": Leaf("router")}
+    return {**role, "httproute": route} if route else role
+
+
+def _rule(rule: Tree) -> Tree:
+    """Return a rule without a backend that is the pool: the service's own is the default."""
+    backends = at(rule, "backendRefs")
+    if isinstance(backends, list) and all(value_at(each, "kind") == "InferencePool" for each in backends):
+        return {key: value for key, value in rule.items() if key != "backendRefs"} or Leaf({})
+    return rule
+
+
+# --- pods ---------------------------------------------------------------------------------------------
+
+VOLUME: Final = "model-storage"
+TOKEN: Final = "HF_TOKEN"  # noqa: S105 - the name of a variable
+FIELDS: Final = ("name", "image", "command", "env", "envFrom", "resources")
+
+
+def _role(spec: Tree, name: str, below: Tree, pod: Tree) -> dict[str, Tree]:
+    """Return a role: the pods that the ModelService asks for, over those of its base."""
+    workload = at(spec, name)
+    replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
+    is_scaled = value_at(spec, "decoupleScaling") is True
+    return {
+        **({} if is_scaled else {"replicas": replicas or Leaf(1)}),
+        **{key: value for key, value in picked(workload, "acceleratorTypes").items() if fields_at(value)},
+        "template": merged(at(below, "spec", "template"), {"spec": pod}),
+    }
+
+
+def _pod(workload: Tree, spec: Tree, model: Artifact, render: Render) -> dict[str, Tree]:
+    """Return the containers that a role asks for, and the volume of the model's files if one mounts it."""
+    pod: dict[str, Tree] = {}
+    for field in ("containers", "initContainers"):
+        for container in items_at(workload, field):
+            own = picked(container, *FIELDS)
+            if args := at(container, "args"):
+                own["args"] = render(args)
+            if value_at(container, "mountModelVolume") is True:
+                own = _mounting(own, container["mountModelVolume"].having(CACHE), spec, model)
+                pod["volumes"] = [_volume(at(spec, "modelArtifacts"), model)]
+            pod.setdefault(field, []).append(own)
+    return pod
+
+
+def _mounting(own: Tree, path: Leaf, spec: Tree, model: Artifact) -> Tree:
+    """Return a container that mounts the files of the model, with the variables for them."""
+    mount: dict[str, Tree] = {"name": Leaf(VOLUME), "mountPath": path}
+    if model.claim:
+        return {**own, "volumeMounts": [{**mount, "readOnly": Leaf(value=True)}]}
+    env: list[Tree] = [{"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}]
+    secret = at(spec, "modelArtifacts", "authSecretName")
+    if isinstance(secret, Leaf) and secret.value:
+        key = {"secretKeyRef": {"name": secret, "key": Leaf(TOKEN)}}
+        env.append({"name": Leaf(TOKEN), "valueFrom": key})
+    return {**merged({"env": env}, own), "volumeMounts": [mount]}
+
+
+def _volume(artifacts: Tree, model: Artifact) -> Tree:
+    """Return the volume of the model's files."""
+    uri, size = at(artifacts, "uri"), at(artifacts, "size")
+    name = {"name": uri.having(VOLUME)}
+    if model.claim:
+        claim = {"claimName": uri.having(model.claim), "readOnly": Leaf(value=True)}
+        return {**name, "persistentVolumeClaim": claim}
+    return {**name, "emptyDir": {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})}
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------
 
-DEPLOYMENTS: Final = tuple(f"{role}Deployment" for role in ROLES)
-KEYS: Final = ("configMaps", *DEPLOYMENTS, "httpRoute", "inferencePool", "inferenceModel", "eppDeployment")
-"""The keys of a BaseConfig whose objects count here; llm-d knows three Services too, and ignores others."""
-DEPLOYMENT: Final = "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
-_OF_DEPLOYMENTS: Final[tuple[LeafPath, ...]] = (
-    *(("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")),
-    *(("spec", "selector"), ("spec", "replicas"), ("spec", "template")),
+_DEPLOYMENT: Final = "a LeaderWorkerSet takes the place of the Deployment: see `rolloutStrategy` of the role"
+_OF_DEPLOYMENTS: Final = frozenset(
+    {
+        *(("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")),
+        *(("spec", "selector"), ("spec", "replicas"), ("spec", "template")),
+    }
 )
 """What the output has of a Deployment, as far as the ModelService has no other value."""
 _USED: Final = default("the output has it, or the controller makes it by itself")
@@ -127,13 +255,13 @@ _PICKER: Final = lost(
 )
 _SERVICE: Final = lost("clients call the Service NAME-api: write others yourself")
 _REPLICAS: Final = lost("with decoupleScaling, an autoscaler counts: the role begins with 1")
-OF_BASES: Final = {
+OF_BASES: Final[Rules] = {
     **rules(dict.fromkeys(("apiVersion", "kind", "metadata", "immutable"), _USED)),
     **rules({"data": ignored("llm-d does not read it")}),
     **rules(dict.fromkeys((*KEYS, "eppService"), _USED), "data"),
     **rules({f"{role}Service": _SERVICE for role in ROLES} | {"eppDeployment": _PICKER}, "data"),
 }
-OF_SERVICES: Final = {
+OF_SERVICES: Final[Rules] = {
     **rules(dict.fromkeys(("apiVersion", "kind", "spec"), _USED)),
     **rules({"endpointPicker": _PICKER, **{f"{role}.replicas": _REPLICAS for role in ROLES}}, "spec"),
 }
