@@ -74,9 +74,8 @@ def with_bases(
     root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
     complete = rendered(_served(merged(layers), asked), root, OF_KSERVE, in_json=True)
     stands = set(origins(complete))
-    for origin in (origin for layer in layers for origin in origins(layer)):
-        if origin not in stands and origin.path[:2] != ("spec", "baseRefs"):
-            account.say(origin.document, {origin.path: _OVERRIDDEN})
+    gone = [each for each in origins(layers) if each not in stands and each.path[:2] != ("spec", "baseRefs")]
+    account.leave(Leaf(None, tuple(gone)), _OVERRIDDEN)
     service = Merged(document, at(tree, "metadata"), name, namespace, complete)
     return service, frozenset((*known, *own))
 

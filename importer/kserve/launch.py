@@ -7,10 +7,9 @@ Another script stays as it is.
 """
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-from importer.leaves import Leaf, Tree, at, items_at, value_at
+from importer.leaves import Leaf, Tree, at, items_at, origins, value_at
 from importer.script import SHELLS, commands
 from importer.words import OF_LWS, GroupPod, StaysError
 from intent.image import read_image
@@ -51,47 +50,33 @@ def arguments(container: Tree) -> tuple[Leaf, ...] | None:
     if evaluated is None or words[0] not in SHELLS or words[1] != "-c":
         return None
     env = {text(value_at(entry, "name")): at(entry, "value") for entry in items_at(container, "env")}
-    texts = {name: value_at(value) for name, value in env.items()}
-    pod = GroupPod(env={name: value if isinstance(value, str) else None for name, value in texts.items()})
-    script: Leaf = command[2]
-    values: dict[str, Sequence[Tree]] = {
-        **dict.fromkeys(_EMPTY, ()),
-        **{name: [script.having(f"$({name})")] for name in OF_LWS},
+    values: dict[str, list[Tree]] = {
+        **{name: [] for name in _EMPTY},
+        **{name: [Leaf(f"$({name})")] for name in OF_LWS},
         **{name: [value] for name, value in env.items()},
-        **{name: [script.having(value)] for name, value in _assigned(words[2], container).items()},
+        **{name: [Leaf(value)] for name, value in _assigned(words[2], container).items()},
         "@": items_at(container, "args"),
     }
     line = _OURS.sub("", evaluated["line"].replace("\\\n", " ").replace('"', ""))
-    try:
-        leaves = [leaf for word in line.split()[2:] for leaf in _leaves(word, script, values)]
-        return tuple(part for leaf in leaves for part in _split(leaf, pod))
-    except StaysError:
+    names = [reference["name"] for reference in _VARIABLE.finditer(line)]
+    used = [command[2], *(leaf for name in names for leaf in values.get(name, []))]
+    texts = {name: " ".join(text(value_at(leaf)) for leaf in own) for name, own in values.items()}
+    if not all(isinstance(value_at(leaf), str) for leaf in used):
         return None
 
+    def replacement(part: re.Match[str]) -> str:
+        own = texts.get(part["name"], part["default"])
+        return part[0] if own is None else own
 
-def _leaves(word: str, script: Leaf, values: Mapping[str, Sequence[Tree]]) -> Sequence[Tree]:
-    """Return what stands for a word of the line: the values of a variable, or the word."""
-    reference = _VARIABLE.fullmatch(word)
-    if reference is None:
-        return [script.having(word)]
-    name, default = reference.group("name", "default")
-    if name not in values and default is None:
-        raise StaysError(f"the value of {name} is not known")
-    return values[name] if name in values else [script.having(default)]
-
-
-def _split(leaf: Tree, pod: GroupPod) -> list[Leaf]:
-    """Return the words of a text as `eval` reads it; references to variables become those of the kubelet.
-
-    The text stands between two words that have to be there again: it is no comment, and ends no command.
-    """
-    if not isinstance(leaf, Leaf) or not isinstance(leaf.value, str):
-        raise StaysError("an argument is no text")
-    started = commands(leaf.having(f"begin {leaf.value} end"), pod)
-    words = list(started[0].words)
-    if len(started) > 1 or (words[0].value, words[-1].value) != ("begin", "end"):
-        raise StaysError("a shell does more than pass an argument on")
-    return words[1:-1]
+    known = {name: value_at(value) for name, value in env.items()}
+    pod = GroupPod(env={name: each if isinstance(each, str) else None for name, each in known.items()})
+    try:
+        # eval reads the line as text; its last word shows that no comment begins before
+        started = commands(Leaf(f"{_VARIABLE.sub(replacement, line)} end", tuple(origins(used))), pod)
+    except StaysError:
+        return None
+    is_whole = len(started) == 1 and started[0].words[-1].value == "end"
+    return started[0].words[2:-1] if is_whole else None
 
 
 def _assigned(script: str, container: Tree) -> dict[str, str]:

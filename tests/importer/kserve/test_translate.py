@@ -167,7 +167,9 @@ def test_a_reference_to_a_variable_becomes_one_of_the_kubelet_unless_it_is_quote
 
 
 def test_variables_of_lws_are_known_in_the_script_and_in_its_variables() -> None:
-    flags = "--data-parallel-address ${LWS_LEADER_ADDRESS} --a $LWS_GROUP_SIZE ${VLLM_ADDITIONAL_ARGS}"
+    flags = (
+        "--data-parallel-address ${LWS_LEADER_ADDRESS} --a $LWS_GROUP_SIZE ${VLLM_ADDITIONAL_ARGS:-} ${B:-}"
+    )
     env = [{"name": "VLLM_ADDITIONAL_ARGS", "value": "--b $LWS_WORKER_INDEX --c $(LWS_LEADER_ADDRESS)"}]
     found = engine(
         made(
