@@ -58,9 +58,8 @@ class Outcome:
 
     @property
     def is_told(self) -> bool:
-        """Whether an operator has to know it, though it is neither lost nor a launch that stays."""
-        is_changed = self.kind in {"kept", "translated"} and bool(self.reason)
-        return (self.note or is_changed) and self.code != KEPT_LAUNCH
+        """Whether an operator has to know it, though it is not lost."""
+        return self.note or (self.kind in {"kept", "translated"} and bool(self.reason))
 
 
 default: Final = partial(Outcome, "default")

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from importer.account import (
-    KEPT_LAUNCH,
     Account,
     default,
     kept,
@@ -56,10 +55,6 @@ from intent.shapes import number as integer
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
-ROLES: Final[Mapping[str, str]] = {
-    word: role for role in ("prefill", "decode") for word in (role, f"{role}r", f"{role}er")
-}
-"""The sides of a pair of LeaderWorkerSets by a part of their names."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -82,23 +77,29 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
 # --- prefill and decode -------------------------------------------------------------------------------
 
 
+def _type(name: str) -> str:
+    """Return the component type of a role, or of a part of a name; empty if it tells none."""
+    return next((component for begins, component in TYPES.items() if name.startswith(begins)), "")
+
+
 def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
-    """Return the annotations of LeaderWorkerSets that are prefill and decode of one service.
+    """Return the annotations of LeaderWorkerSets that are prefill and decode, perhaps encode, of a service.
 
     `r1-prefill` and `r1-decode` of a namespace are the service `r1`, if there is one of each.
     """
-    alike = defaultdict[tuple[str, str], list[tuple[str, int]]](list)
+    alike = defaultdict[tuple[str, str], dict[int, str]](dict)
     for number, obj in objects.items():
         parts = text(metadata(obj).get("name")).split("-")
-        service = "-".join(part for part in parts if part not in ROLES)
-        roles = [ROLES[part] for part in parts if part in ROLES]
-        if len(roles) == 1 and is_dns_1035_label(service) and not is_disaggregated_set(obj):
-            alike[text(metadata(obj).get("namespace")), service].append((roles[0], number))
+        service = "-".join(part for part in parts if not _type(part))
+        types = [*filter(None, map(_type, parts))]
+        if len(types) == 1 and is_dns_1035_label(service) and not is_disaggregated_set(obj):
+            alike[text(metadata(obj).get("namespace")), service][number] = types[0]
+    roles = {component: role for role, component in TYPES.items()}
     return {
-        number: _annotations(service, role, TYPES[role])
+        number: _annotations(service, roles[component], component)
         for (_, service), members in alike.items()
-        if sorted(role for role, _ in members) == ["decode", "prefill"]
-        for role, number in members
+        if len({*members.values()}) == len(members) and {*members.values()} >= {*DISAGGREGATED}
+        for number, component in members.items()
     }
 
 
@@ -121,7 +122,7 @@ _DEADLOCK: Final = lost(
 def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     names = [text(value_at(role, "name")) for role in items_at(tree, "spec", "roles")]
-    types = [next((kind for begins, kind in TYPES.items() if role.startswith(begins)), "") for role in names]
+    types = list(map(_type, names))
     is_service = set(types) >= set(DISAGGREGATED)
     for index, (role, kind) in enumerate(zip(names, types, strict=True)):
         path = ("spec", "roles", index)
@@ -149,8 +150,6 @@ def _member(
         launch = _launch([at(tree, *each) for each in engines], len(indexes), size)
     except StaysError as error:
         account.stays(number, path, str(error))
-        for each in engines:
-            account.leave(picked(at(tree, *each), *_LAUNCHES), kept(str(error), KEPT_LAUNCH))
         launcher = "none"
     else:
         launcher = launch.launcher if launch and launch.launcher != SGLANG else ""

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from importer.account import KEPT_LAUNCH, OVERRIDDEN
+from importer.account import KEPT_LAUNCH, OVERRIDDEN, kept
 from importer.report import ImportResult
 from importer.table import import_all
 from intent import Object
@@ -315,9 +315,8 @@ def test_a_launch_is_replaced_by_the_plain_command(obj: Object, plain: list[str]
 def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why: str) -> None:
     made = import_all([obj])
 
-    noted = {(one.outcome.kind, one.outcome.reason) for one in made.lines if one.outcome.code == KEPT_LAUNCH}
-    assert noted == {("kept", why)}
-    assert [line.outcome.reason for line in made.by_hand] == [f"the launch stays: {why}"]
+    assert [line.outcome for line in made.by_hand] == [kept(f"the launch stays: {why}", KEPT_LAUNCH)]
+    assert {line.outcome for line in made.lines} == {kept()}
     assert made.objects[0]["spec"] == obj["spec"]
     assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
     assert not made.lost
@@ -511,6 +510,8 @@ def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
     [
         ("r1-prefill r1-decode", "r1"),
         ("prefill-r1 decoder-r1", "r1"),
+        ("r1-prefill r1-decode r1-encode", "r1"),
+        ("r1-prefill r1-encode", ""),
         ("r1-prefill r2-decode", ""),
         ("r1-prefill r1-prefiller", ""),
         ("r1-prefill r1-decode r1-decoder", ""),
@@ -529,6 +530,6 @@ def test_prefill_and_decode_of_one_name_are_one_service(names: str, service: str
     notes = [each["metadata"]["annotations"] for each in import_all(objects).objects]
 
     own = [each["metadata"]["name"] for each in objects]
-    assert [each[SERVICE] for each in notes] == ([service] * 2 if service else own)
-    expected = ["prefiller", "decoder"] if service else [None] * len(own)
+    assert [each[SERVICE] for each in notes] == ([service] * len(own) if service else own)
+    expected = ["prefiller", "decoder", "encoder"][: len(own)] if service else [None] * len(own)
     assert [each.get(COMPONENT_TYPE) for each in notes] == expected
