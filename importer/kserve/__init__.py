@@ -5,6 +5,5 @@
 `variables`  what their templates refer to
 `launch`     the script of presets as a command
 `pods`, `routes`, `service`  the parts of an InferenceService
-`drops`      why a field is not in the output
-`translate`  all of it
+`translate`  all of it, and why a field is not in the output
 """

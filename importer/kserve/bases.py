@@ -16,14 +16,12 @@ from importer.account import (
 )
 from importer.gotemplate import rendered
 from importer.kserve.merge import merged
-from importer.kserve.variables import OF_KSERVE, data
+from importer.kserve.variables import OF_KSERVE, SYSTEM, data
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at
 from intent.shapes import mapping, metadata, number, text
 
 PRESET: Final = "kserve-config-llm-"
 """How the names of presets begin."""
-SYSTEM: Final = "kserve"
-"""The namespace of presets."""
 HOME: Final = "default"
 """The namespace of a service that names none."""
 _NOT_SHIPPED: Final = "-worker-pipeline-parallel"
