@@ -463,7 +463,7 @@ def test_the_roles_of_a_disaggregated_set_become_one_service() -> None:
     made = import_all([disaggregated_set("prefill", "decode", "encode", "router")])
     roles = made.objects[0]["spec"]["roles"]
 
-    assert [mapped(role) for role in roles] == [
+    assert [role.get("metadata", {}).get("annotations", {}) for role in roles] == [
         {SERVICE: "pd", COMPONENT_TYPE: "prefiller", "fusioninfer.io/role-name": "prefill"},
         {SERVICE: "pd", COMPONENT_TYPE: "decoder", "fusioninfer.io/role-name": "decode"},
         {SERVICE: "pd", COMPONENT_TYPE: "encoder", "fusioninfer.io/role-name": "encode"},
@@ -481,11 +481,6 @@ def test_a_set_without_prefill_and_decode_stays() -> None:
 
     assert made.objects == (given,)
     assert [one.outcome.code for one in made.lines if one.path.endswith(".name")].count("FI976") == 2
-
-
-def mapped(role: Object) -> Object:
-    found: Object = role.get("metadata", {}).get("annotations", {})
-    return found
 
 
 def disaggregated_set(*names: str) -> Object:

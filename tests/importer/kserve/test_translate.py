@@ -167,23 +167,12 @@ def test_a_reference_to_a_variable_becomes_one_of_the_kubelet_unless_it_is_quote
 
 
 def test_variables_of_lws_are_known_in_the_script_and_in_its_variables() -> None:
-    flags = (
-        "--data-parallel-address ${LWS_LEADER_ADDRESS} --a $LWS_GROUP_SIZE ${VLLM_ADDITIONAL_ARGS:-} ${B:-}"
-    )
+    flags = "--data-parallel-address $LWS_LEADER_ADDRESS --a $LWS_GROUP_SIZE ${VLLM_ADDITIONAL_ARGS:-} ${B:-}"
+    command = ["sh", "-c", f'eval "exec vllm serve m {flags}"']
     env = [{"name": "VLLM_ADDITIONAL_ARGS", "value": "--b $LWS_WORKER_INDEX --c $(LWS_LEADER_ADDRESS)"}]
-    found = engine(
-        made(
-            service(
-                {
-                    "model": MODEL,
-                    "template": main(command=["sh", "-c", f'eval "exec vllm serve m {flags}"'], env=env),
-                }
-            )
-        ),
-        "worker",
-    )
+    own = service({"model": MODEL, "template": main(command=command, env=env)})
 
-    assert found["args"] == [
+    assert engine(made(own), "worker")["args"] == [
         *("m", "--a", "$(LWS_GROUP_SIZE)", "--b", "$(LWS_WORKER_INDEX)", "--c", "$(LWS_LEADER_ADDRESS)")
     ]
 
