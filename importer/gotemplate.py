@@ -84,23 +84,19 @@ _ACTION: Final = re.compile(
 """An action with the blanks that it trims; its group is what stands inside."""
 _WORD: Final = re.compile(
     r"""
-    [ \t\r\n]* (?: (?P<pipe>\|) | (?:
+    (?P<pipe>\|) | (?:
         (?P<field>(?:\.[A-Za-z_]\w*)+)
       | (?P<number>-?(?:0|[1-9][0-9]{0,17}))
       | (?P<nil>nil)
       | (?P<name>[A-Za-z_]\w*)
       | (?P<text>"[^"\\\n]*"|`[^`\r]*`)
-    ) (?=[ \t\r\n|]|\Z) )
+    ) (?=[ \t\r\n|]|\Z)
+    | (?P<other>[^ \t\r\n]+)
     """,
     re.VERBOSE | re.ASCII,
 )
-
-
-class _Word(NamedTuple):
-    """A part of an action; its kind is a group of `_WORD`."""
-
-    kind: str
-    text: str
+_Word = tuple[str, str]
+"""A part of an action: the group of `_WORD` that it is, and its text."""
 
 
 class _Block(NamedTuple):
@@ -122,7 +118,7 @@ def render(source: str, root: Struct, functions: Mapping[str, Function] = FUNCTI
     for number, part in enumerate(_ACTION.split(source)):
         if number % 2:
             try:
-                shown = _acted([*_words(part)], blocks, root, functions)
+                shown = _acted(list(_words(part)), blocks, root, functions)
             except TemplateError as error:
                 raise TemplateError(f"{{{{{part[:_SHOWN]}}}}}: {error}") from None
         elif "{{" in part:
@@ -140,14 +136,10 @@ def render(source: str, root: Struct, functions: Mapping[str, Function] = FUNCTI
 
 def _words(inside: str) -> Iterator[_Word]:
     """Yield the words of an action."""
-    text, position = inside.strip(" \t\r\n"), 0
-    while position < len(text):
-        word = _WORD.match(text, position)
-        if word is None:
-            raise TemplateError(f"{text[position : position + _SHOWN].split()[0]} is not supported")
-        kind = str(word.lastgroup)
-        yield _Word(kind, word[kind])
-        position = word.end()
+    for word in _WORD.finditer(inside):
+        if word["other"]:
+            raise TemplateError(f"{word[0][:_SHOWN]} is not supported")
+        yield str(word.lastgroup), word[0]
 
 
 def _acted(
@@ -157,23 +149,21 @@ def _acted(
 
     What is not printed has to be understood too.
     """
-    keyword = words[0].text if words and words[0].kind == "name" else ""
     block = blocks[-1]
-    if keyword in {"else", "end"}:
-        if words[1:]:
-            raise TemplateError(f"{keyword} {words[1].text} is not supported")
-        if len(blocks) == 1 or (keyword == "else" and block.other is None):
-            raise TemplateError(f"{keyword} cannot stand here")
+    if words in ([("name", "else")], [("name", "end")]):
+        is_else = words[0][1] == "else"
+        if len(blocks) == 1 or (is_else and block.other is None):
+            raise TemplateError(f"{words[0][1]} cannot stand here")
         blocks.pop()
-        if keyword == "else":
+        if is_else:
             blocks.append(_Block(prints=bool(block.other), other=None))
         return ""
-    value = _value(words[1:] if keyword == "if" else words, root if block.prints else None, functions)
-    if keyword == "if":
+    opens = words[:1] == [("name", "if")]
+    value = _value(words[opens:], root if block.prints else None, functions)
+    if opens:
         is_true = truth(value)
         blocks.append(_Block(prints=block.prints and is_true, other=block.prints and not is_true))
-        return ""
-    return _printed(value) if block.prints else ""
+    return _printed(value) if block.prints and not opens else ""
 
 
 # --- pipelines ----------------------------------------------------------------------------------------
@@ -186,37 +176,34 @@ def _value(words: Iterable[_Word], root: Struct | None, functions: Mapping[str, 
     """
     commands: list[list[_Word]] = [[]]
     for word in words:
-        if word.kind == "pipe":
+        if word[0] == "pipe":
             commands.append([])
         else:
             commands[-1].append(word)
     piped: tuple[Value, ...] = ()
     for number, command in enumerate(commands):
-        name = command[0].text if command and command[0].kind == "name" else ""
-        operands = command[1:] if name else command
-        for word in (word for word in command if word.kind == "name"):
-            if word.text not in functions and word.text not in _DECIDES:
-                raise TemplateError(f"{word.text} is not supported")
-            if word is not command[0]:
-                raise TemplateError(f"{word.text} cannot be an argument")
-        if number == 0 and not operands:
-            raise TemplateError("a value is missing")
-        if not name and (number or len(command) > 1 or command[0].kind == "nil"):
-            raise TemplateError("only a function takes a value")
+        names = [text for kind, text in command if kind == "name"]
+        if unknown := [name for name in names if name not in functions and name not in _DECIDES]:
+            raise TemplateError(f"{unknown[0]} is not supported here")
+        operands = command[len(names) :]
+        is_call = len(names) == 1 and command[0][0] == "name" and (operands or number)
+        if not is_call and (number or names or len(operands) != 1 or operands[0][0] == "nil"):
+            raise TemplateError("it is neither a value nor a call with values")
         if root:
             values = chain((_operand(word, root) for word in operands), piped)
-            piped = (_called(name, values, functions) if name else next(values),)
+            piped = (_called(names[0], values, functions) if names else next(values),)
     return piped[0] if root else None
 
 
 def _operand(word: _Word, root: Struct) -> Value:
     """Return the value of a word: of `.A.B` that of a field of a field of the root."""
-    if word.kind == "number":
-        return int(word.text)
-    if word.kind != "field":
-        return word.text[1:-1] if word.kind == "text" else None
+    kind, text = word
+    if kind == "number":
+        return int(text)
+    if kind != "field":
+        return text[1:-1] if kind == "text" else None
     value: Value = root
-    for name in word.text[1:].split("."):
+    for name in text[1:].split("."):
         fields = value.fields if isinstance(value, Struct) else value
         if not isinstance(fields, Mapping) or name not in fields:
             raise TemplateError(f"there is no field {name}")
