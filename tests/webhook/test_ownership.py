@@ -56,6 +56,12 @@ def edited(stored: Object, change: Callable[[Object], object], *fields: str) -> 
     return SERVER.admit(body, stored)
 
 
+def edited_to(stored: Object, wanted: Object) -> Object:
+    body = clients.edit(stored, wanted)
+    assert body is not None
+    return SERVER.admit(body, stored)
+
+
 def words(engine: Object) -> list[str]:
     return [*engine.get("command", ()), *engine.get("args", ())]
 
@@ -486,25 +492,30 @@ def test_an_edited_launch_of_a_leader_goes_with_its_copy() -> None:
 
 @APPLIES
 @pytest.mark.parametrize(
+    "files", [(), (clients.client_side_apply,)], ids=["by hand", "with an exported file"]
+)
+@pytest.mark.parametrize(
     "annotations",
     [{"launcher": "vllm-native"}, {"launcher": "ray-start"}, {"component-type": "decoder"} | PD, {}],
     ids=str,
 )
 def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
-    apply: Any, annotations: dict[str, str]
+    apply: Any, annotations: dict[str, str], files: tuple[Any, ...]
 ) -> None:
     own = file(container(), **annotations)
     expanded = created(own, apply)
     wanted = copy.deepcopy(expanded)
     keys = wanted["metadata"]["annotations"]
     wanted["metadata"]["annotations"] = {key: keys[key] for key in keys if "fusioninfer.io" not in key}
-    ejected = SERVER.admit(clients.edit(expanded, wanted), expanded)
+    ejected = edited_to(expanded, wanted)
+    for one in files:
+        ejected = applied(ejected, clients.file_of(ejected), one)
 
     back = applied(ejected, own, apply)
 
     assert list(differences(expanded, back)) == []
     wanted = copy.deepcopy(back)
     opt_out(wanted)
-    plain = SERVER.admit(clients.edit(back, wanted), back)
+    plain = edited_to(back, wanted)
     assert "leaderTemplate" not in plain["spec"]["leaderWorkerTemplate"]
     assert [words(engine) for engine in engines_of(plain)] == [words(container())]

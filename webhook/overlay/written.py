@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from intent import Object
-from intent.annotations import EXPANSION
+from intent.annotations import EXPANSION, SERVICE
 from intent.shapes import mapping
 from intent.tree import LIST_KEYS, Identity, identity, index, is_keyed, same
 
@@ -84,8 +84,9 @@ def brings_record(live: Object, old: Object) -> bool:
 
 
 def file_of(live: Object, old: Object) -> Object:
-    """Return the file behind a live object: kubectl's note of the last one, else what `written` returns."""
-    return mapping(_read(_noted(live))) or written(live, old)
+    """Return the file that opts an object in: kubectl's note of the last one, else what `written` returns."""
+    noted = mapping(_read(_noted(live)))
+    return noted if SERVICE in _annotations(noted) else written(live, old)
 
 
 def _last_applied(live: Object, old: Object) -> Object:
