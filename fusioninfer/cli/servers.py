@@ -1,6 +1,7 @@
 """The subcommands of the two servers: their flags. Each imports its own modules only when it runs."""
 
 import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -156,18 +157,21 @@ def webhook(  # noqa: PLR0913 - each is a flag
         )
     source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
     scraped = None
-    if secure_metrics_port is not None:
-        own = CertificateDirectory(cert_dir, names, metrics_client_ca)
-        scraped = probes.bind(host, secure_metrics_port), own
-    serving = admission.webhook(
-        (probes.bind(host, port), probes.bind(host, metrics_port)),
-        source,
-        admission.reviews(settings),
-        callers=Callers(frozenset(client_names), networks),
-        scraped=scraped,
-        **templates,
-    )
-    process.run(serving, log_level.upper())
+    with ExitStack() as bound:
+        if secure_metrics_port is not None:
+            own = CertificateDirectory(cert_dir, names, metrics_client_ca)
+            scraped = bound.enter_context(probes.bind(host, secure_metrics_port)), own
+        reviewed = bound.enter_context(probes.bind(host, port))
+        plain = bound.enter_context(probes.bind(host, metrics_port))
+        serving = admission.webhook(
+            (reviewed, plain),
+            source,
+            admission.reviews(settings),
+            callers=Callers(frozenset(client_names), networks),
+            scraped=scraped,
+            **templates,
+        )
+        process.run(serving, log_level.upper())
 
 
 @click.command(epilog=SYNC)
