@@ -42,6 +42,7 @@ from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import (
     Layers,
     Reverted,
+    is_torn,
     layers,
     revert,
     with_kept,
@@ -268,16 +269,18 @@ def _text_of_record(live: Object, old: Object | None, stored: Record) -> Any:
     """Return the record that the live object was made with; None if it has none.
 
     A write without the record comes from a file that holds all there is (`kubectl replace`), or ejects the
-    object. Four writes lose it on the way: one that removed nothing else, one of a client that read the
+    object. Five writes lose it on the way: one that removed nothing else, one of a client that read the
     stored object and prunes annotations, a server-side apply that removed its last annotation, which removes
-    those without an owner too, and a client-side apply after an export.
+    those without an owner too, a client-side apply after an export, and one that writes the author's launch
+    beside a part of ours.
     """
     if has_record(live) or old is None or not has_record(old):
         return records.find(live)
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
     is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
-    is_lost = is_applied(live, old) or (is_ours and (is_unintended or _has_labels(live, stored)))
-    return records.find(old) if is_lost else None
+    is_pruned = is_ours and (is_unintended or _has_labels(live, stored))
+    is_opted_out = not is_ours and is_torn(live, layers(stored, old).concerns)
+    return records.find(old) if is_applied(live, old) or is_pruned or is_opted_out else None
 
 
 def _has_labels(live: Object, stored: Record) -> bool:

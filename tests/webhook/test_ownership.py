@@ -12,6 +12,7 @@ from tests.laws.convergence import clients
 from tests.laws.convergence.hands import opt_out
 from tests.laws.convergence.laws import difference, is_launched, mounts
 from tests.laws.convergence.server import Engine, Server
+from webhook.check import check
 from webhook.mutate import CONCERNS
 
 SERVER: Final = Server(Engine())
@@ -374,6 +375,57 @@ def test_an_apply_that_opts_out_reverts_though_the_record_goes_with_the_last_ann
     assert RECORD not in body["metadata"].get("annotations", {})
 
     assert not list(differences(created(plain), SERVER.admit(body, stored)))
+
+
+def patched(stored: Object, wanted: Object) -> Object | None:
+    """Write the containers of a file and no annotation, with `kubectl patch --type=merge`."""
+    containers = wanted["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]["containers"]
+    group = {"workerTemplate": {"spec": {"containers": containers}}}
+    patch = {"metadata": {"annotations": None}, "spec": {"leaderWorkerTemplate": group}}
+    return clients.edit(stored, clients.merge_patch(stored, patch))
+
+
+def applied_at_once(stored: Object, wanted: Object) -> Object | None:
+    """Apply a file server-side in the second of the apply before."""
+    body, fields = clients.server_side_apply(stored, wanted), "metadata.managedFields.0.time"
+    return changed(body or {}, fields, stored["metadata"]["managedFields"][0]["time"])
+
+
+ALONE: Final = changed(
+    file(container(args=["org/M"]), component_type="decoder", strategy="pd-disaggregation"),
+    "spec.leaderWorkerTemplate.size",
+    1,
+)
+
+
+@pytest.mark.parametrize("write", [patched, applied_at_once])
+@pytest.mark.parametrize("image", ["vllm/vllm-openai:v0.20.0", "vllm/vllm-openai:v0.19.0"])
+@pytest.mark.parametrize(
+    "wanted",
+    [file(launcher="vllm-native"), file(launcher="ray-symmetric"), ALONE],
+    ids=["vllm-native", "ray", "a sidecar"],
+)
+def test_the_author_s_launch_beside_a_part_of_ours_opts_out(write: Any, image: str, wanted: Object) -> None:
+    stored = created(
+        changed(wanted, f"{WORKER}.image", "vllm/vllm-openai:v0.20.0"), clients.server_side_apply
+    )
+    plain = changed(changed(wanted, f"{WORKER}.image", image), "metadata.annotations", None)
+
+    found = SERVER.admit(write(stored, plain), stored)
+
+    assert not list(differences(created(plain), found))
+    assert {one.code for one in check(found, stored)} == {"FI521"}
+
+
+def test_an_ejection_keeps_edits_of_launches() -> None:
+    stored = created(file())
+    wanted = changed(stored, "metadata.annotations", None)
+    append(*LENGTH)(wanted["spec"]["leaderWorkerTemplate"]["workerTemplate"])
+
+    found = SERVER.admit(clients.edit(stored, wanted) or {}, stored)
+
+    assert not list(differences(wanted, found))
+    assert {one.code for one in check(found, stored)} == {"FI530"}
 
 
 def test_launches_of_leader_and_workers_that_were_edited_differently_both_stay() -> None:

@@ -25,6 +25,7 @@ from intent.shapes import annotations, labels, mapping
 from intent.tree import (
     COPY,
     NOTHING,
+    Identity,
     Overlay,
     by_identity,
     difference,
@@ -337,6 +338,26 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
         return with_arguments(container, arguments(other)) if other else container
 
     return with_containers(template, launched_alike) if sources else template
+
+
+def is_torn(live: Object, before: Layer) -> bool:
+    """Return whether a write took a launch out of an object, and left another, or an injected init container.
+
+    An ejection does not: it keeps what was injected as a whole, edited or not.
+    """
+    launched_before = {name: launches for name, launches in before.launches.items() if launches}
+    found = [_template(name, live, before, {}) for name in launched_before]
+    then = {origin for launches in launched_before.values() for origin in launches.values()}
+    now = {origin for one in found for origin in (one.launches.values() if one else ("written",))}
+    is_left = now > {"written"} or any(
+        _init_containers(one).keys() & _init_containers(template_of(live, name)).keys()
+        for name, one in templates_of(before.put_on).items()
+    )
+    return "written" in now - then and is_left
+
+
+def _init_containers(template: Object) -> dict[Identity, Object]:
+    return by_identity("initContainers", pod_of(template).get("initContainers"))
 
 
 # --- what is done with it --------------------------------------------------------------------------------
