@@ -64,13 +64,11 @@ def check(  # noqa: PLR0913 - what a request consists of
             return [replace(error, softened=_same_templates(live, old))]
         case Withdrawn(write):
             return list(_withdrawn(write))
-        case Invalid(write, is_unfilled=True):
-            is_read = mutated or templates is not None
-            return [
-                *(_about_templates(write, mutated=mutated, dry_run=dry_run) if is_read else ()),
-                *_unfilled(write),
-            ]
-    write = write_state.write
+    write, is_read = write_state.write, mutated or templates is not None
+    if write.filling and write.filling.is_unfilled and not (is_read and write_state.is_same):
+        about_templates = _about_templates(write, mutated=mutated, dry_run=dry_run) if is_read else ()
+        unfilled = (replace(finding, softened=write_state.is_same) for finding in _unfilled(write))
+        return [*about_templates, *unfilled]
     validated = _validated(write_state, settings)
     about_record = list(
         _about_record(write_state, validated, settings) if mutated else _no_room(write_state, settings)

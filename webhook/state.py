@@ -73,8 +73,6 @@ class Invalid:
     write: Write
     is_same: bool
     """Whether the author of the old object asked for the same; without a record, as far as it is read."""
-    is_unfilled: bool = False
-    """Whether it names templates whose content is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +156,7 @@ def inspect(
     is_same = is_alike and write.is_left
     is_same = is_same or (before is not None and asks_the_same(before.original, write.original))
     if filling and filling.is_unfilled and not is_same:
-        return Invalid(write, is_same, is_unfilled=True)
+        return Invalid(write, is_same)
     may_stay = is_same and reading != NOTHING and not (filling and filling.is_wrong)
     if may_stay and (write.again or (is_read and not reading.errors and write.is_left)):
         return Pinned(write)

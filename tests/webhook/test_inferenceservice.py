@@ -120,6 +120,15 @@ def test_an_error_is_a_warning_while_the_spec_does_not_change(path: str, value: 
     assert ([one.code for one in found], errors(found)) == (["FI309"], [])
 
 
+def test_what_a_template_may_give_is_not_missed_on_an_update_either() -> None:
+    named = changed(
+        isvc(baseRefs=["shared"]), "spec.roles.0.template.spec", {"containers": [{"name": "vllm"}]}
+    )
+
+    assert check(named) == []
+    assert check(changed(named, "metadata.labels", {"a": "b"}), named) == []
+
+
 def test_an_error_denies_without_a_generation() -> None:
     uncounted = isvc(worker(replicas="many"))
 
