@@ -19,7 +19,7 @@ from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, stays, wish, writt
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
-from webhook.overlay.overlay import group_of, has_some, pod_of, remainder, template_of
+from webhook.overlay.overlay import group_of, has_some, pod_of, remainder, template_of, templates_of
 from webhook.state import (
     Fresh,
     Inspected,
@@ -238,9 +238,10 @@ def _about_record(
 
 
 def _withdrawn(write: Write) -> Iterator[FieldError]:
+    is_same = same(templates_of(write.live), templates_of(write.old or {}))
     if write.has_record:
         yield _not_run(f"{SERVICE} was removed, and the injected fields are still there")
-    elif write.stored is not records.NO_RECORD:
+    elif write.stored is not records.NO_RECORD and not is_same:
         message = "removed: injected fields are reverted, and the groups restart"
         yield FieldError(path(SERVICE), None, message, "FI521")
 

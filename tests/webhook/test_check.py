@@ -191,6 +191,15 @@ def test_a_withdrawal_warns_of_the_restart() -> None:
     assert codes(check(put(out, once), once)) == {"FI521"}
 
 
+def test_a_withdrawal_that_changes_no_template_warns_of_no_restart() -> None:
+    ejected = changed(put(lws()), "metadata.annotations", {})
+    again = put(changed(ejected, "metadata.annotations", lws()["metadata"]["annotations"]), ejected)
+    out = put(changed(again, SERVICE, None), again)
+
+    assert out["spec"] == again["spec"]
+    assert codes(check(out, again)) == set()
+
+
 def test_removing_the_record_too_warns_that_injected_fields_stay() -> None:
     once = put(lws())
     detached = changed(once, "metadata.annotations", {})
