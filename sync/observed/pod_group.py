@@ -7,7 +7,7 @@ from intent import Object, lws
 from intent.annotations import LWS_NAME, ROLES, SERVICE
 from intent.gang import revision_of
 from intent.shapes import listed, mapping, number, text
-from sync.observed.cached import AppliedObject, Owner, common_fields, digest, owners
+from sync.observed.cached import AppliedObject, Owner, applies, common_fields, digest, owners
 from sync.observed.condition import conditions
 from sync.observed.index_keys import POD_GROUP, IndexKey, Key
 
@@ -25,9 +25,10 @@ two are never desired: they strand half replicas, or keep a gang from being sche
 
 
 class StoredPolicy(NamedTuple):
-    """One entry of `spec.subGroupPolicy`; its name is that of its LeaderWorkerSet."""
+    """One entry of `spec.subGroupPolicy`."""
 
     name: str
+    """The LeaderWorkerSet whose pods it selects, whatever its own name is; else that name."""
     size: int
     required: int
 
@@ -44,6 +45,8 @@ class PodGroup(AppliedObject):
     """The roles with which its gate opened."""
     policies: tuple[StoredPolicy, ...] = ()
     """The entries of `spec.subGroupPolicy`."""
+    edited: bool = False
+    """Whether another field manager has written the policies since the controller applied them."""
     queue: str = ""
     owned: tuple[str, ...] = ()
     """The fields of `OWNED` that are set."""
@@ -71,6 +74,7 @@ def pod_group(obj: Object) -> PodGroup:
         index_keys=_index_keys(common["namespace"], common["name"], service, _made_for(metadata)),
         roles=_roles(metadata),
         policies=_policies(spec),
+        edited=not applies(obj, "subGroupPolicy"),
         queue=text(spec.get("queue")),
         owned=tuple(field for field in OWNED if spec.get(field)),
         message=_message(obj),
@@ -128,10 +132,17 @@ def _policies(spec: Object) -> tuple[StoredPolicy, ...]:
     named = (policy for one in listed(spec.get("subGroupPolicy")) if (policy := mapping(one)).get("name"))
     return tuple(
         StoredPolicy(
-            text(one["name"]), max(1, number(one.get("subGroupSize"))), number(one.get("minSubGroups"))
+            _selected(one) or text(one["name"]),
+            max(1, number(one.get("subGroupSize"))),
+            number(one.get("minSubGroups")),
         )
         for one in named
     )
+
+
+def _selected(policy: Object) -> str:
+    """Return the LeaderWorkerSet whose pods a policy selects; empty if its selector names none."""
+    return text(mapping(mapping(policy.get("labelSelector")).get("matchLabels")).get(LWS_NAME))
 
 
 def _message(obj: Object) -> str:

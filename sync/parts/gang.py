@@ -107,13 +107,16 @@ def _held(situation: Situation, findings: tuple[Finding, ...], again: float | No
 def _without_members(situation: Situation, findings: tuple[Finding, ...]) -> Desired:
     """Leave the PodGroup as it is while a LeaderWorkerSet needs it, but require none that is gone.
 
-    A policy that requires groups of a LeaderWorkerSet that is gone would keep all other pods waiting.
+    A policy that requires groups of a LeaderWorkerSet that is gone would keep all other pods waiting. Where
+    all members are ejected the policies are their author's, who may name a LeaderWorkerSet to come: once
+    edited, they stay as they are.
     """
     stored, ejected = situation.stored, situation.live_ejected
     if not ejected:
         return Desired(findings=findings)
     names = {one.name for one in ejected}
-    is_lost = stored is not None and any(one.required and one.name not in names for one in stored.policies)
+    applied = stored.policies if stored and not stored.edited else ()
+    is_lost = any(one.required and one.name not in names for one in applied)
     is_owned = bool(_owners(situation, ejected))
     if stored is None or not is_lost or not is_owned or _foreign(situation) or stored.deleting:
         return _held(situation, findings)

@@ -165,6 +165,50 @@ async def test_routes_that_one_member_wants_stay_while_the_members_are_ejected_i
     assert {path: api.objects.get(path) for path in before} == before
 
 
+def edited_policies(api: Api, *policies: Object) -> None:
+    """Write the policies of the PodGroup as another client does, which owns them from then on."""
+    obj = copy.deepcopy(api.objects[PG])
+    obj["spec"]["subGroupPolicy"] = list(policies)
+    for entry in obj["metadata"]["managedFields"]:
+        entry["fieldsV1"]["f:spec"].pop("f:subGroupPolicy", None)
+    api.put(PG, obj)
+
+
+@pytest.mark.usefixtures("routed_sets")
+@pytest.mark.parametrize("selected", ["p", "p-to-come"])
+async def test_policies_that_their_author_edits_stay_while_all_members_are_ejected(
+    api: Api, start: Start, selected: str
+) -> None:
+    """The author renames one, or adds one for a LeaderWorkerSet to come, before the owners are removed."""
+    ejected(api, P, D)
+    await quiet()
+    first, *rest = api.objects[PG]["spec"]["subGroupPolicy"]
+    selector = {"matchLabels": {"leaderworkerset.sigs.k8s.io/name": selected}}
+    other = first | {"name": "mine", "labelSelector": selector}
+
+    edited_policies(api, *([other] if selected == "p" else [first, other]), *rest)
+    before = api.objects[PG]
+    await quiet(2)
+    start()
+    await quiet(2)
+
+    assert api.objects[PG] == before
+
+
+@pytest.mark.usefixtures("routed_sets")
+async def test_a_renamed_policy_of_an_ejected_one_stays_its_policy_when_a_member_joins(api: Api) -> None:
+    ejected(api, P, D)
+    await quiet()
+    first, *rest = api.objects[PG]["spec"]["subGroupPolicy"]
+    edited_policies(api, first | {"name": "mine"}, *rest)
+    await quiet()
+
+    api.put(LWS.path(KEY[0], "p2"), lws("p2"))
+
+    await eventually(lambda: "p2" in required(api))
+    assert required(api) == {"p": 1, "p2": 1, "d": 1, "unassigned": 0}
+
+
 @pytest.mark.usefixtures("routed_sets")
 async def test_they_go_with_the_last_ejected_one(api: Api) -> None:
     ejected(api, P, D)
