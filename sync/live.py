@@ -10,7 +10,7 @@ from typing import Any, Final
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.service.member import ServiceKey
+from intent.service.member import Member
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind
@@ -113,7 +113,7 @@ class OwnerCheck:
             return False
         cache = cache_of(self.caches, kind)
         row = cache.project(live)
-        if not is_owner(live, row, self.snapshot.situation.key):
+        if not is_owner(live, row, self.snapshot):
             return False
         seen: OwnerRow | None = self.snapshot.service
         if kind is LWS:
@@ -140,13 +140,26 @@ OWNER_KINDS: Final[dict[str, Kind[Any]]] = {v1alpha1.KIND: INFERENCE_SERVICE, lw
 """The kinds that own what the controller makes."""
 
 
-def is_owner(live: Object, row: OwnerRow | UnreadableObject | None, key: ServiceKey) -> bool:
+def is_owner(live: Object, row: OwnerRow | UnreadableObject | None, snapshot: Snapshot) -> bool:
     """Return whether a live object and its row own what is made for a service.
 
-    It must not be being deleted, nor be a member of another service.
+    It must not be being deleted, nor be a member of another service. But where the service has no members
+    left, one that moved away is a proof of that: what it owns is not desired any more.
     """
-    one = row.member if isinstance(row, CachedLeaderWorkerSet) else None
-    return not live["metadata"].get("deletionTimestamp") and (one is None or one.key == key)
+    if live["metadata"].get("deletionTimestamp"):
+        return False
+    if not isinstance(row, CachedLeaderWorkerSet) or row.member is None:
+        return True
+    return row.member.key == snapshot.situation.key or _has_moved(row, row.member, snapshot)
+
+
+def _has_moved(row: CachedLeaderWorkerSet, one: Member, snapshot: Snapshot) -> bool:
+    """Return whether a member of another service was the last one of this service.
+
+    One that an InferenceService controls is moved back.
+    """
+    is_of_gang = any(one.gang == gang.pod_group for gang in snapshot.gangs)
+    return not (snapshot.members or row.report or is_of_gang)
 
 
 def _state(row: OwnerRow | UnreadableObject | None) -> tuple[object, ...] | None:

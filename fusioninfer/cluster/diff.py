@@ -243,7 +243,7 @@ def _deleted(snapshot: Snapshot, desired: Desired, missing: set[str], live: Live
         obj["metadata"].get("uid")
         for kind in OWNER_KINDS.values()
         for obj in live.of(kind)
-        if is_owner(obj, caches[kind.kind].project(obj), snapshot.situation.key)
+        if is_owner(obj, caches[kind.kind].project(obj), snapshot)
     }
     for kind, row in prunable(snapshot, desired, missing):
         if any(owner.uid in owners for owner in row.owners) and (obj := live.named(kind, row.name)):

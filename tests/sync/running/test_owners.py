@@ -1,6 +1,7 @@
 """Nothing is deleted, or taken for a foreign object, because of a cache alone."""
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from sync.controller import Controller
 from sync.kinds import LWS, OUTPUTS, POD_GROUP
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
-from tests.sync.samples import KEY, hold, inference_service, lws
-from tests.sync.served import HOME, ROUTES, SERVICE, change, deleted, reasons
+from tests.sync.samples import KEY, alone, hold, inference_service, lws
+from tests.sync.served import DECODE, HOME, PREFILL, ROUTES, SERVICE, change, deleted, reasons
 
 ROUTED = {"fusioninfer.io/strategy": "queue-size"}
 PG = POD_GROUP.path(*KEY)
@@ -102,6 +103,57 @@ async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api) -> No
     assert {PG, EPP} <= deleted(api)
 
 
+def moved(api: Api, path: str, service: str) -> None:
+    """Make a LeaderWorkerSet a member of another service, as admission does."""
+    obj = json.loads(json.dumps(api.objects[path]).replace('"r1"', f'"{service}"'))
+    obj["metadata"]["ownerReferences"] = api.objects[path]["metadata"].get("ownerReferences", [])
+    api.put(path, obj)
+
+
+@pytest.mark.usefixtures("annotated")
+async def test_the_last_member_that_moves_to_another_service_leaves_nothing_behind(api: Api) -> None:
+    moved(api, MEMBER, "r2")
+
+    await eventually(lambda: not {PG, EPP} & api.objects.keys())
+    await eventually(lambda: OUTPUTS["Deployment"].path(HOME, "r2-epp") in api.objects)
+    await quiet()
+    left = [path for path, obj in api.objects.items() if label(obj) == "r1" and obj["kind"] in OUTPUTS]
+    assert ({PG, EPP} <= deleted(api), left) == (True, [])
+
+
+def label(obj: Object) -> str:
+    """Return the service of an object, by its label."""
+    return str(obj["metadata"].get("labels", {}).get("fusioninfer.io/service", ""))
+
+
+@pytest.mark.usefixtures("annotated")
+@pytest.mark.parametrize("stalled", [False, True], ids=["seen", "not seen"])
+async def test_a_member_that_moves_takes_nothing_from_the_others(api: Api, *, stalled: bool) -> None:
+    """The other one may have come while the watch was stalled: then the cache has no member left."""
+    other = lws("v", "worker")
+    other["metadata"]["annotations"] |= ROUTED
+    api.put(LWS.path(HOME, "v"), other)
+    await eventually(lambda: len(api.objects[PG]["metadata"]["ownerReferences"]) == 2)
+    if stalled:
+        api.fault = as_of_now(api, "leaderworkersets")
+        api.drop()
+    moved(api, MEMBER, "r2")
+    await quiet(3)
+
+    assert not {PG, EPP} & deleted(api)
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_set_of_an_inference_service_that_is_annotated_by_hand_moves_nowhere(api: Api) -> None:
+    """The controller moves it back, as soon as it can."""
+    api.fault = lambda r: web.Response(status=503) if r.path in {DECODE, PREFILL} and r.query else None
+    moved(api, DECODE, "r2")
+    moved(api, PREFILL, "r2")
+    await quiet(3)
+
+    assert not deleted(api)
+
+
 @pytest.mark.usefixtures("annotated")
 async def test_objects_without_members_are_left_to_the_garbage_collector(api: Api) -> None:
     api.remove(MEMBER)
@@ -173,3 +225,20 @@ async def test_a_pod_group_that_lost_its_label_gets_it_back(api: Api) -> None:
 
     await eventually(lambda: api.objects[PG]["metadata"]["labels"] == {"fusioninfer.io/service": "r1"})
     assert api.findings() == []
+
+
+async def test_a_pod_group_with_the_label_of_another_service_stays_while_a_member_is_of_its_gang(
+    api: Api, start: Start
+) -> None:
+    """Its name may be that of a revision of the other service, which has no members."""
+    service = f"{KEY[1]}-0123abcd"
+    api.put(LWS.path(HOME, service), alone(service))
+    start()
+    path = POD_GROUP.path(HOME, service)
+    await eventually(lambda: path in api.objects)
+    await quiet()
+
+    change(api, path, metadata=api.objects[path]["metadata"] | {"labels": {"fusioninfer.io/service": KEY[1]}})
+
+    await eventually(lambda: label(api.objects.get(path, {"metadata": {}})) == service)
+    assert path not in deleted(api)
