@@ -204,8 +204,9 @@ class Controller:
             yield from conditions_changed(state.memory, (snapshot.service or row).status, row)
 
     def forget_if_gone(self, state: ServiceState) -> None:
-        """Drop the state of a service that has neither members nor an InferenceService any more."""
-        if not any(self.caches[kind.kind].count(state.key) for kind in (LWS, INFERENCE_SERVICE)):
+        """Drop the state of a service with neither members nor an InferenceService, nor pods of a gang."""
+        is_known = any(self.caches[kind.kind].count(state.key) for kind in (LWS, INFERENCE_SERVICE))
+        if not is_known and not state.memory.named:
             self._count(state, ())
             del self.states[state.key]
 

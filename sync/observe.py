@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeVar
+from math import inf
+from typing import Final, TypeVar
 
 from intent import Object, budget
 from intent.errors import Subject
@@ -18,6 +19,7 @@ from sync.observed.cached import Row
 from sync.observed.index_keys import EJECTED, IndexKey
 from sync.observed.inferencetemplate import NONE_NAMED, OFF, NamedTemplates
 from sync.observed.lws import CachedLeaderWorkerSet
+from sync.observed.pod import ObservedPod
 from sync.observed.pod_group import PodGroup
 from sync.snapshot import Situation, Snapshot
 from sync.watch.cache import Cache, Caches, cache_of
@@ -25,6 +27,11 @@ from sync.watch.cache import Cache, Caches, cache_of
 R = TypeVar("R", bound=Row)
 Sets = tuple[CachedLeaderWorkerSet, ...]
 SetCache = Cache[CachedLeaderWorkerSet]
+RECREATED_WITHIN: Final = 60.0
+"""Seconds for which a PodGroup stays after the last pod that names it.
+
+LeaderWorkerSet deletes a failed group before it creates it again: meanwhile no pod names the PodGroup.
+"""
 
 
 @dataclass(slots=True)
@@ -35,6 +42,8 @@ class ServiceMemory:
     """Our PodGroups as last seen with roles: they keep them if a PodGroup is deleted or edited."""
     empty_since: dict[str, float] = field(default_factory=dict)
     """The time (monotonic) since which a member, by uid, has no replicas."""
+    named: dict[str, float] = field(default_factory=dict)
+    """The time (monotonic) at which a pod last named a PodGroup that no template names."""
     last_replicas: dict[str, int | None] = field(default_factory=dict)
     """The replicas that the roles of the InferenceService asked for, as last seen."""
     ready: str = ""
@@ -209,7 +218,7 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
     bound = _bound(key, caches) if any(one.revision and not one.replicas for one in members) else frozenset()
     for name in names:
         stored = pod_groups.rows.get((key[0], name))
-        yield Situation(
+        situation = Situation(
             key,
             members=by_gang.get(name, ()),
             stored=stored,
@@ -221,7 +230,26 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
             group=name if name != key[1] else "",
             bound=bound,
         )
+        needed_for = _needed_for(situation, cache_of(caches, POD), memory)
+        yield replace(situation, needed_for=needed_for) if needed_for else situation
     memory.ours = {name: known for name, known in memory.ours.items() if name in names}
+    memory.named = {name: known for name, known in memory.named.items() if name in names}
+
+
+def _needed_for(situation: Situation, pods: Cache[ObservedPod], memory: ServiceMemory) -> float:
+    """Return `Situation.needed_for`; a pod that is not known may name the PodGroup."""
+    stored, name = situation.stored, situation.pod_group
+    named_at, schedulers = memory.named.pop(name, -inf), {one.scheduler for one in situation.live}
+    if stored is None or not stored.service or situation.live_ejected or schedulers - {""}:
+        return 0.0
+    now = time.monotonic()
+    if pods.gap(situation.key) or any(pod.pod_group == name for pod in pods.of(situation.key)):
+        memory.named[name] = now
+        return inf
+    if named_at + RECREATED_WITHIN <= now:
+        return 0.0
+    memory.named[name] = named_at
+    return named_at + RECREATED_WITHIN - now
 
 
 def _bound(key: ServiceKey, caches: Caches) -> frozenset[str]:

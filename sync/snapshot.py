@@ -45,6 +45,8 @@ class Situation:
     """The PodGroup of one revision of a DisaggregatedSet; empty: the PodGroup has the service's name."""
     bound: frozenset[str] = frozenset()
     """The LeaderWorkerSets of which a pod is bound; only known of revisions."""
+    needed_for: float = 0.0
+    """Seconds for which pods need our PodGroup though no template names it any more; inf: one names it."""
 
     @property
     def pod_group(self) -> str:

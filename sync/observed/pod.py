@@ -12,6 +12,7 @@ from intent.annotations import (
     ACTIVE_PORTS,
     COMPONENT_TYPE,
     GROUP_INDEX,
+    GROUP_NAME,
     GROUP_SIZE,
     LWS_NAME,
     SERVING_LABELS,
@@ -63,6 +64,8 @@ class ObservedPod(Row):
 
     lws: str = ""
     """The LeaderWorkerSet that it belongs to."""
+    pod_group: str = ""
+    """The PodGroup that it names."""
     group: str = ""
     """The index of its group, from its label."""
     group_size: int = 0
@@ -93,6 +96,7 @@ def project(obj: Object) -> ObservedPod:
     return ObservedPod(
         **identity(obj),
         lws=shared(labels.get(LWS_NAME)),
+        pod_group=shared(mapping(metadata.get("annotations")).get(GROUP_NAME)),
         group=shared(labels.get(GROUP_INDEX)),
         group_size=_group_size(metadata),
         ready=ready.get("status") == "True",

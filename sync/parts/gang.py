@@ -7,13 +7,15 @@ queued again.
 Rules of this file:
 1. Without a PodGroup the pods are not scheduled: that is the gate. It opens when every required role exists.
 2. An open gate never closes. Its roles are recorded on the PodGroup, and in `remembered` if that is lost.
-3. A PodGroup stays while the templates of a LeaderWorkerSet name it, annotated or ejected: without it, new
- pods would wait forever. An ejected one keeps its policy, and is required only if it owns the PodGroup.
+3. A PodGroup stays while the templates of a LeaderWorkerSet name it, annotated or ejected, or a pod does:
+ without it, new pods would wait forever. An ejected one keeps its policy, and is required only if it owns
+ the PodGroup.
 4. No clock: durations are arguments.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from intent import Object
@@ -105,13 +107,15 @@ def _held(situation: Situation, findings: tuple[Finding, ...], again: float | No
 
 
 def _without_members(situation: Situation, findings: tuple[Finding, ...]) -> Desired:
-    """Leave the PodGroup as it is while a LeaderWorkerSet needs it, but require none that is gone.
+    """Leave the PodGroup as it is while a LeaderWorkerSet or a pod needs it, but require none that is gone.
 
     A policy that requires groups of a LeaderWorkerSet that is gone would keep all other pods waiting. Where
     all members are ejected the policies are their author's, who may name a LeaderWorkerSet to come: once
     edited, they stay as they are.
     """
     stored, ejected = situation.stored, situation.live_ejected
+    if not ejected and situation.needed_for:
+        return _held(situation, findings, situation.needed_for if situation.needed_for < inf else None)
     if not ejected:
         return Desired(findings=findings)
     names = {one.name for one in ejected}

@@ -32,10 +32,14 @@ def container(state: Object, **fields: Any) -> Object:
     return pod(containerStatuses=[{"name": "vllm", "state": state} | fields])
 
 
-def test_a_pod_names_its_lws_and_group() -> None:
-    row = project(pod())
+def test_a_pod_names_its_lws_its_group_and_its_pod_group() -> None:
+    obj = pod()
+    obj["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "r1-0123abcd"}
+
+    row = project(obj)
 
     assert (row.namespace, row.service, row.lws, row.group) == ("team-a", "r1", "r1-decode", "1")
+    assert (row.pod_group, project(pod()).pod_group) == ("r1-0123abcd", "")
 
 
 @pytest.mark.parametrize(

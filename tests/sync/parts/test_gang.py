@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 import pytest
@@ -82,6 +83,10 @@ REQUIRED: Final[Mapping[str, Case]] = {
     "a PodGroup being deleted is awaited": case(HELD, "", P, D, stored=ours(P, D, deleting=True)),
     "without members there is none": case(None, "", stored=ours(P)),
     "a member being deleted is gone": case({"p": 1}, "", P, decode(deleting=True), stored=OPEN),
+    "without members, and a pod names it": case(HELD, "", stored=ours(P), needed_for=inf),
+    "its only member is of one pod now, and a pod names it": case(
+        HELD, "", member("w", size=1, scheduler=""), stored=ours(member("w")), needed_for=inf
+    ),
     "a service without a gang": case(None, "", member("w", size=1, scheduler=""), stored=ours(member("w"))),
     "no replicas for less than a minute": case({"p": 1, "d": 1}, "", P, NO_D, empty_for={"d": 59.0}),
     "no replicas for a minute": case({"p": 1, "d": 0}, "", P, NO_D, empty_for={"d": 60.0}),
@@ -274,6 +279,7 @@ def test_pods_outside_a_gang_may_have_any_priority() -> None:
 def test_the_plan_is_due_again_when_the_minute_is_over() -> None:
     assert planned(P, NO_D, empty_for={"d": 59.0}).requeue_after == 1.0
     assert planned(P, stored=FULL, ejected=(NO_D,)).requeue_after == 60
+    assert [planned(stored=FULL, needed_for=left).requeue_after for left in (inf, 30.0)] == [None, 30.0]
 
 
 def test_min_member_is_never_zero() -> None:

@@ -10,12 +10,14 @@ from aiohttp import web
 from intent import Object
 from kube.client import Client
 from kube.request import Request
+from sync import observe
 from sync.controller import Controller
-from sync.kinds import LWS, OUTPUTS, POD_GROUP
+from sync.kinds import LWS, OUTPUTS, POD, POD_GROUP
+from sync.watch.availability import ENOUGH, EVERYWHERE
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import KEY, alone, hold, inference_service, lws
-from tests.sync.served import DECODE, HOME, PREFILL, ROUTES, SERVICE, change, deleted, reasons
+from tests.sync.served import DECODE, HOME, PREFILL, ROUTES, SERVICE, change, deleted, ready_pod, reasons
 
 ROUTED = {"fusioninfer.io/strategy": "queue-size"}
 PG = POD_GROUP.path(*KEY)
@@ -94,13 +96,51 @@ async def test_a_controller_whose_watch_stalled_deletes_nothing_when_it_becomes_
 
 @pytest.mark.usefixtures("annotated")
 async def test_a_member_that_opts_out_loses_what_was_made_for_it(api: Api) -> None:
-    metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
-    spec: dict[str, object] = {"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}}
-
-    change(api, MEMBER, metadata=metadata, spec=spec)
+    opt_out(api)
 
     await eventually(lambda: not {PG, EPP} & api.objects.keys())
     assert {PG, EPP} <= deleted(api)
+
+
+def opt_out(api: Api) -> None:
+    """Remove our annotations from the member, as admission does then, its templates too."""
+    metadata = copy.deepcopy(api.objects[MEMBER]["metadata"]) | {"annotations": {}, "labels": {}}
+    change(api, MEMBER, metadata=metadata, spec={"leaderWorkerTemplate": {"workerTemplate": {"spec": {}}}})
+
+
+@pytest.mark.usefixtures("annotated")
+@pytest.mark.parametrize("moves", [False, True], ids=["opts out", "moves to another service"])
+async def test_a_pod_group_stays_while_a_pod_names_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch, *, moves: bool
+) -> None:
+    """With a partition LeaderWorkerSet keeps groups of the old template, and creates failed ones again."""
+    pod = ready_pod("w")
+    pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": KEY[1]}
+    path = POD.path(HOME, "w-0")
+    api.put(path, pod)
+    moved(api, MEMBER, "r2") if moves else opt_out(api)
+    await eventually(lambda: EPP not in api.objects)
+
+    api.remove(path)
+    await quiet(2)
+    api.put(path, pod)
+    monkeypatch.setattr(observe, "RECREATED_WITHIN", 0.5)
+    await quiet(3)
+    assert PG in api.objects
+
+    api.remove(path)
+    await eventually(lambda: PG not in api.objects)
+    assert PG in deleted(api)
+
+
+async def test_a_pod_group_stays_while_pods_are_not_known(api: Api, annotated: Controller) -> None:
+    for _ in range(ENOUGH):
+        annotated.caches[POD.kind].availability.fail(EVERYWHERE, "not allowed", denied=False)
+    opt_out(api)
+    await eventually(lambda: EPP not in api.objects)
+    await quiet()
+
+    assert PG in api.objects
 
 
 def moved(api: Api, path: str, service: str) -> None:
