@@ -571,3 +571,18 @@ def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
     plain = edited_to(back, wanted)
     assert "leaderTemplate" not in plain["spec"]["leaderWorkerTemplate"]
     assert [words(engine) for engine in engines_of(plain)] == [words(container())]
+
+
+@LAUNCHERS
+def test_a_launch_in_a_file_without_our_labels_stays_where_its_annotations_go(launcher: str) -> None:
+    stored = created(file(launcher=launcher), clients.server_side_apply)
+    exported = clients.file_of(stored)
+    exported["metadata"] = {"name": exported["metadata"]["name"], "namespace": "llm"}
+    for name in TEMPLATES:
+        exported["spec"]["leaderWorkerTemplate"].get(name, {}).pop("metadata", None)
+
+    ejected = applied(stored, exported, clients.server_side_apply)
+
+    assert [words(engine) for engine in engines_of(ejected)] == [
+        words(engine) for engine in engines_of(stored)
+    ]
