@@ -86,8 +86,9 @@ async def differences(reader: Reader, documents: Iterable[Document], namespace: 
                 continue
             result.add("file", before, after)
             live = live.with_objects([after])
-            if name := name_of(after) if kind is INFERENCE_SERVICE else service_of(after):
-                services[home, name] = None
+            for stored in (before, after):  # the service that it was in may lose what was made for it
+                if name := name_of(after) if kind is INFERENCE_SERVICE else service_of(stored or {}):
+                    services[home, name] = None
         for key in services:
             await _service(reader, key, live, result)
     return result

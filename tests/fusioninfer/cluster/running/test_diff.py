@@ -235,6 +235,19 @@ async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, comm
     assert found["PodGroup", "r1"] == ("delete", "controller")
 
 
+async def test_what_was_made_of_the_service_that_an_object_leaves_is_deleted(
+    cluster: Api, command: Command
+) -> None:
+    await put_whole(cluster, command)
+    file = service()
+    file["metadata"]["annotations"] = {"fusioninfer.io/service": "r2"}
+
+    found = await changes(command, file)
+
+    assert found["Service", "r1-api"] == ("delete", "controller")
+    assert found["Service", "r2-api"] == ("create", "controller")
+
+
 async def test_without_the_right_to_write_a_gang_it_is_a_note(cluster: Api, command: Command) -> None:
     await put_whole(cluster, command)
     cluster.fault = refusing("PATCH", POD_GROUP.path("team-a", "r1"))
