@@ -73,6 +73,7 @@ LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VAL
 GROWTH: Final = 3
 """How much more an expanded object may have of anything: the leader is a copy, and fields are injected."""
 IN_CONFIG_MAP: Final = "keep long values in a ConfigMap"
+QUARTER: Final = 4
 BYPASS: Final = f"or bypass the webhooks for this object with {INJECT}: disabled"
 """For a LeaderWorkerSet: the controller reads no InferenceService over a limit, however it was stored."""
 MEMBERS: Final = 128
@@ -94,6 +95,11 @@ def of_expanded(lws: Object) -> FieldError | None:
     So the controller reads whatever admission accepts.
     """
     return _over(chain([(BYTES, _length(lws.get("spec")))], counted(lws)), LWT, GROWTH)
+
+
+def is_small(lws: Object) -> bool:
+    """Return whether a LeaderWorkerSet has a quarter of each limit at most: it may be read beside another."""
+    return all(QUARTER * found <= limit.most for limit, found in counted(lws))
 
 
 def of_inferenceservice(service: Object, old: Object | None = None) -> FieldError | None:

@@ -14,7 +14,7 @@ from typing import Final, assert_never
 
 import msgspec
 
-from intent import Object
+from intent import Object, budget
 from intent.annotations import EXPANSION, SERVICE
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
@@ -116,7 +116,8 @@ def _before_ejection(
     """Return the state of a write as if the object had not been ejected, if it gets its annotations back.
 
     The file that is applied again shows what its author wrote. Where expanding that gives what is stored, the
-    record of that expansion is the stored one: nothing of it is its author's, and nothing restarts.
+    record of that expansion is the stored one: nothing of it is its author's, and nothing restarts. A file
+    that is large is not read: it would cost as much as the object.
     """
     if not isinstance(write_state, Fresh | Invalid):
         return write_state
@@ -124,6 +125,8 @@ def _before_ejection(
     if old is None or write.record is not records.NO_RECORD or SERVICE in annotations(old):
         return write_state
     file = merge(evidence.file_of(live, old), {"metadata": {"name": metadata(old).get("name")}})
+    if not budget.is_small(file):
+        return write_state
     made = change(file, state(file, None, write.templates), settings, concerns)
     recorded = _annotation(records.find(made))
     if not is_on(old, record_of(made).put_on) or not has_record(made):

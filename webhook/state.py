@@ -22,7 +22,8 @@
                                                                           (FI520)            or FI903)
 
 A Pinned or Fresh object that was stored past the webhooks is left as it is stored while the rules make the
-same for both authors (`webhook.expand.stays`).
+same for both authors (`webhook.expand.stays`). An ejected object that gets its annotations back counts as
+never ejected, if expanding the file that is applied gives what is stored (`webhook.expand`).
 
 From `Invalid` on, `/validate` also reports the findings of the validators. Errors that the old object had too
 become warnings, if the update did not change the input.

@@ -573,6 +573,20 @@ def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
     assert [words(engine) for engine in engines_of(plain)] == [words(container())]
 
 
+def test_a_large_file_is_not_read_beside_an_ejected_object() -> None:
+    others = [{"name": f"sidecar-{number}", "image": "busybox"} for number in range(30)]
+    own = file(container(), *others, launcher="vllm-native")
+    expanded = created(own)
+    wanted = copy.deepcopy(expanded)
+    wanted["metadata"]["annotations"] = {}
+
+    back = applied(edited_to(expanded, wanted), own)
+
+    leader, worker = engines_of(back)
+    assert words(leader) == words(engines_of(expanded)[0])
+    assert words(worker) == words(container())
+
+
 @LAUNCHERS
 def test_a_launch_in_a_file_without_our_labels_stays_where_its_annotations_go(launcher: str) -> None:
     stored = created(file(launcher=launcher), clients.server_side_apply)
