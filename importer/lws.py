@@ -45,8 +45,9 @@ from intent.annotations import (
     SERVICE,
 )
 from intent.command_line.command import looks_like_engine
-from intent.disaggregatedset import TEMPLATES, is_disaggregated_set
+from intent.disaggregatedset import is_disaggregated_set
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
+from intent.lws import TEMPLATES
 from intent.names import is_dns_1035_label
 from intent.read import engine_index
 from intent.shapes import annotations, listed, mapping, metadata, strings, text

@@ -73,7 +73,6 @@ LIMITS: Final = (CONTAINERS, ARGUMENTS, CHARACTERS, BREAKS, VARIABLES, KEYS, VAL
 GROWTH: Final = 3
 """How much more an expanded object may have of anything: the leader is a copy, and fields are injected."""
 IN_CONFIG_MAP: Final = "keep long values in a ConfigMap"
-QUARTER: Final = 4
 BYPASS: Final = f"or bypass the webhooks for this object with {INJECT}: disabled"
 """For a LeaderWorkerSet: the controller reads no InferenceService over a limit, however it was stored."""
 MEMBERS: Final = 128
@@ -99,7 +98,7 @@ def of_expanded(lws: Object) -> FieldError | None:
 
 def is_small(lws: Object) -> bool:
     """Return whether a LeaderWorkerSet has a quarter of each limit at most: it may be read beside another."""
-    return all(QUARTER * found <= limit.most for limit, found in counted(lws))
+    return all(4 * found <= limit.most for limit, found in counted(lws))
 
 
 def of_inferenceservice(service: Object, old: Object | None = None) -> FieldError | None:

@@ -46,8 +46,10 @@ _FABRIC: Final = re.compile(r"(?i)gb[23]00|nvl\d\d|nvidia\.com/gpu\.clique")
 """Labels of nodes that NVLink joins (NVIDIA GPU feature discovery: `gpu.product`, `gpu.clique`)."""
 _CHANNEL: Final = re.compile(r"(?i)imex|channel|compute-?domain")
 """Names of claims by which NVLink joins the nodes of a group (NVIDIA's DRA driver: ComputeDomain)."""
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _CALLED: Final = re.compile(r"--vllm-port=(82[0-9]{2})")
+_LISTS: Final = ("env", "volumeMounts", "ports")
+_MAPS: Final = ("resources", "lifecycle", "securityContext")
 _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 
 
@@ -82,10 +84,6 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         index=index,
         model_mounts=tuple([text(one.get("mountPath")) for one in mounts if one.get("name") == MODEL_VOLUME]),
     )
-
-
-_LISTS: Final = ("env", "volumeMounts", "ports")
-_MAPS: Final = ("resources", "lifecycle", "securityContext")
 
 
 def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
@@ -211,7 +209,7 @@ def _named_ports(container: Object) -> Iterator[tuple[int, str]]:
 def on_fabric(spec: Object) -> bool:
     """Return whether claims, node selector or required affinity of a pod name nodes that NVLink joins."""
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
-    nodes = (spec.get("nodeSelector"), affinity.get(_REQUIRED))
+    nodes = (spec.get("nodeSelector"), affinity.get(REQUIRED))
     claims = map(mapping, listed(spec.get("resourceClaims")))
     names = [f"{one.get('name')} {one.get('resourceClaimTemplateName')}" for one in claims]
     return any(map(_CHANNEL.search, names)) or any(_FABRIC.search(str(one)) for one in nodes if one)

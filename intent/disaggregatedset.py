@@ -17,13 +17,13 @@ from intent.annotations import REFRESH, REVISION, SLICE
 from intent.errors import FieldError
 from intent.lws import API_VERSION as LWS_API_VERSION
 from intent.lws import KIND as LWS
+from intent.lws import TEMPLATES
 from intent.shapes import annotations, listed, mapping, text
 
 KIND: Final = "DisaggregatedSet"
 GROUP: Final = "disaggregatedset.x-k8s.io"
 NAME: Final = f"{GROUP}/name"
 ROLE: Final = f"{GROUP}/role"
-TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 REVISION_LENGTH: Final = 8
 MOST_SLICES: Final = 100
 

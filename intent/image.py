@@ -1,7 +1,7 @@
 """Image references: their parts, and the facts about an image (`catalog.engines`)."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -48,8 +48,11 @@ class Image:
     """The least version that the engine may have, if it is not known."""
     starts: bool = True
     """Whether its entrypoint starts the engine."""
-    is_vllm: bool = field(default=False, compare=False)
-    """Whether it has the entrypoint of `vllm/vllm-openai`, or of a mirror with the same name."""
+
+    @property
+    def is_vllm(self) -> bool:
+        """Return whether it has the entrypoint of `vllm/vllm-openai`, or of a mirror with the same name."""
+        return self.engine == "vllm" and self.starts
 
     def __str__(self) -> str:
         """Format a short name with the version: `vllm-openai v0.11.0`."""
@@ -103,8 +106,7 @@ def _read_image(reference: str, engines: Engines) -> Image:
         return image
     starts = found.entrypoint != "none"
     version = found.version or _version(tag, candidates=not starts)
-    is_vllm = found.engine == "vllm" and starts
-    return Image(repository, tag, digest, version, found.engine, found.least, starts, is_vllm)
+    return Image(repository, tag, digest, version, found.engine, found.least, starts)
 
 
 def _names(row: Stock, image: Image) -> bool:
@@ -131,7 +133,7 @@ def facts(image: Image, engines: Engines = ENGINES) -> ImageFacts:
     ray = row.ray if row else UNKNOWN_RAY
     has_ray = None if ray == UNKNOWN_RAY else ray != NO_RAY
     runs = False if ray.highest < SYMMETRIC_RUN else ray.lowest >= SYMMETRIC_RUN or None
-    found = ImageFacts(row.entrypoint or entrypoint if row else entrypoint, ray, *traits)
+    found = ImageFacts((row and row.entrypoint) or entrypoint, ray, *traits)
     return found._replace(has_ray=has_ray, symmetric_run=runs)
 
 

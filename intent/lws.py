@@ -12,6 +12,7 @@ from intent.annotations import REVISION, SLICE, Annotations
 from intent.shapes import Later
 
 TemplateField = Literal["leaderTemplate", "workerTemplate"]
+TEMPLATES: Final[tuple[TemplateField, ...]] = ("leaderTemplate", "workerTemplate")
 
 API_VERSION: Final = "leaderworkerset.x-k8s.io/v1"
 KIND: Final = "LeaderWorkerSet"

@@ -105,7 +105,7 @@ def local_ranks(launch: Launch) -> int | None:
 
 # --- KV transfer --------------------------------------------------------------------------------------
 
-ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")
+KV_ROLES: Final = ("kv_producer", "kv_consumer", "kv_both")
 DOTTED: Final = f"--{TRANSFER}."
 
 

@@ -20,7 +20,7 @@ from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
 from intent.container import lacking, on_fabric, own_download, proxied_port, read_container, read_ports
 from intent.errors import FieldError, suggested_rename
-from intent.lws import LWT, Engine, Intent, Pod, Ports, Template, TemplateField, read_revision
+from intent.lws import LWT, TEMPLATES, Engine, Intent, Pod, Ports, Template, TemplateField, read_revision
 from intent.shapes import (
     Later,
     annotations,
@@ -49,7 +49,6 @@ class Reading:
 
 
 NOTHING: Final = Reading(None)
-_FIELDS: Final[tuple[TemplateField, ...]] = ("leaderTemplate", "workerTemplate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +84,12 @@ def read(lws: Object) -> Reading:
     size = _size(group.get("size"), errors)
     claims = tuple([text(metadata(one).get("name")) for one in listed(group.get("volumeClaimTemplates"))])
     context = _Context(asked, size, errors, claims)
-    templates = tuple([_template(one, group[one], context) for one in _FIELDS if group.get(one) is not None])
-    if group.get(_FIELDS[-1]) is None:
-        message = f"is required{suggested_rename(_FIELDS[-1], group.keys() - {_FIELDS[-1]})}"
-        errors.append(FieldError(f"{LWT}.{_FIELDS[-1]}", None, message, "FI108"))
+    templates = tuple(
+        [_template(one, group[one], context) for one in TEMPLATES if group.get(one) is not None]
+    )
+    if group.get("workerTemplate") is None:
+        message = f"is required{suggested_rename('workerTemplate', group.keys() - {'workerTemplate'})}"
+        errors.append(FieldError(f"{LWT}.workerTemplate", None, message, "FI108"))
     return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
 
 

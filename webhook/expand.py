@@ -1,6 +1,7 @@
 """Expand an object: compute the patch that injects fields. Used by webhook, command and tests.
 
-    state      webhook.state      revert what was injected before, parse what the author wrote, and decide
+    state      webhook.state      revert what was injected before, parse what the author wrote, and decide;
+                                  an ejected object that comes back counts as it was (`_before_ejection`)
     wish       pin, or CONCERNS   the recorded overlay if the input is unchanged, else that of the mutators
     inject     Write.inject       the overlay merged into what the author wrote
     patch      overlay.patch      the difference from the object of the request

@@ -281,9 +281,7 @@ def _audit(operations: Iterable[Operation]) -> dict[str, str]:
 
 def status(errors: list[FieldError], live: Object) -> Object:
     """Return the Status of a denial, in the form of the API server's own (reason Invalid, code 422)."""
-    metadata = live.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    name = cut(name, NAME_LENGTH) if isinstance(name, str) else ""
+    name = cut(text(metadata(live).get("name")), NAME_LENGTH)
     kind = text(live.get("kind"))
     kind = kind if kind in CHECKS else "LeaderWorkerSet"
     causes = [

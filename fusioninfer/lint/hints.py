@@ -94,7 +94,7 @@ def _key_of_ours(obj: Object, kind: str) -> str:
         group = mapping(mapping(obj.get("spec")).get("leaderWorkerTemplate"))
         pods = (
             _key(annotations(mapping(group.get(field))), f"{lws.LWT}.{field}.metadata.annotations")
-            for field in disaggregatedset.TEMPLATES
+            for field in lws.TEMPLATES
         )
         return own or next(filter(None, pods), "")
     if kind == INFERENCE_TEMPLATE:

@@ -6,11 +6,10 @@ choice. A term without requirements matches no node, and stays as it is.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from intent import Object
-
-REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+from intent.container import REQUIRED
 
 
 @dataclass(frozen=True, slots=True)

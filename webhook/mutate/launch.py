@@ -1,4 +1,7 @@
-"""The launch of the engine over all pods of a group: its container, and what that needs in each pod."""
+"""The launch of the engine over all pods of a group: its container, and what that needs in each pod.
+
+No other mutator writes command and args.
+"""
 
 from typing import Final
 
@@ -48,10 +51,10 @@ def launch(template: Template, engine: Engine, inputs: Input) -> Overlay:
     Where a block or a sidecar changed the engine's command and args, those that no launcher writes are
     written too. The limit of accelerators is their request too: they cannot be overcommitted.
     """
-    plan, container, fields = inputs.plan, Container(), dict[str, object]()
-    for one in inputs.layout.launches if plan.rewritten else ():
-        if one.template.field == template.field:
-            container = LAUNCHERS[plan.launcher].write(one, plan)
+    plan, fields = inputs.plan, dict[str, object]()
+    launches = inputs.layout.launches if plan.rewritten else ()
+    own_launch = next((one for one in launches if one.template.field == template.field), None)
+    container = LAUNCHERS[plan.launcher].write(own_launch, plan) if own_launch else Container()
     is_changed = bool(template.moved or template.filled)
     for field, items, own in (
         ("command", container.command, engine.command),

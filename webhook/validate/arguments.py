@@ -26,7 +26,7 @@ from intent.launch import (
     spelled,
     text_of,
 )
-from intent.ranks import DOTTED, ROLES, Transfer, balance, read_transfer
+from intent.ranks import DOTTED, KV_ROLES, Transfer, balance, read_transfer
 from webhook.layout import Input
 
 _LONGEST: Final = 4096
@@ -170,7 +170,7 @@ _ALLOWED: Final = {
     "prefiller": ("kv_producer", "kv_both"),
     "decoder": ("kv_consumer", "kv_both"),
     "worker": ("kv_both",),
-    "encoder": ROLES,
+    "encoder": KV_ROLES,
 }
 _MODES: Final = {"prefiller": "prefill", "decoder": "decode"}
 _WITHOUT: Final = {
@@ -196,7 +196,7 @@ def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
         yield from _absent(launch, kind)
     if found := read_transfer(launch):
         where, role = argument_path(launch, found.at), found.config.get("kv_role")
-        if found.connectors and role in ROLES and role not in _ALLOWED[kind]:
+        if found.connectors and role in KV_ROLES and role not in _ALLOWED[kind]:
             message = f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
             yield FieldError(where, role, message, "FI315")
         if launch.image.version:

@@ -6,7 +6,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.inferenceservice.affinity import REQUIRED, NodeLabels, restrict
+from intent.container import REQUIRED
+from intent.inferenceservice.affinity import NodeLabels, restrict
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
 from tests.builders.isvc import decoder, isvc, prefiller, worker
