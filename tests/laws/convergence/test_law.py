@@ -26,6 +26,21 @@ CLIENT_SIDE = "client-side apply"
 HELM = "helm three-way"
 SAME = "the same file"
 LORA = "sql=oci://registry/sql,law=hf://org/law:v1,maxCpuAdapters=4"
+SINCE = {
+    "shared memory": (File(skip="shm"), Step(CLIENT_SIDE, "skip", "")),
+    "a model's volume": (File(), Step(CLIENT_SIDE, "source", "hf://org/M1")),
+    "an adapter": (File(), Step(CLIENT_SIDE, "lora", "sql=oci://registry/sql")),
+    "a leader's template": (File(launcher="vllm-native"), Step(CLIENT_SIDE, "launcher", "ray-start")),
+    "a launch": (File(launcher="none"), Step(CLIENT_SIDE, "launcher", "ray-symmetric")),
+}
+"""What was injected since a file was exported, by the file and a change of it."""
+APPLIED_AGAIN = [
+    (CLIENT_SIDE, "shared memory"),
+    (CLIENT_SIDE, "a launch"),
+    *((APPLY, name) for name in SINCE),
+]
+"""The tool that writes the older file, and what was injected since. Of the others `kubectl apply` leaves
+nothing: they are items of lists, which it replaces as a whole."""
 FOUND = {
     "a list of ours that is emptied by hand, beside another webhook": sequence(
         File(skip="port,dns", source="s3://bucket/m"),
@@ -204,18 +219,15 @@ FOUND = {
     "the model in the arguments of a file, in place of the annotation that injected it": sequence(
         File(size=1, source="hf://org/M1"), CLIENT_SIDE, Step(CLIENT_SIDE, "source", "")
     ),
+    **{
+        f"{name}, which an older expanded file lacks, by {tool}": sequence(
+            SINCE[name][0], CLIENT_SIDE, SINCE[name][1], Step(STALE, tool, 0)
+        )
+        for tool, name in APPLIED_AGAIN
+    },
 }
 """Shrunk sequences that violated a law before their rule was mended, or without their rule."""
 
-
-SINCE = [
-    ("shared memory", File(skip="shm"), Step(CLIENT_SIDE, "skip", "")),
-    ("a model's volume", File(), Step(CLIENT_SIDE, "source", "hf://org/M1")),
-    ("an adapter", File(), Step(CLIENT_SIDE, "lora", "sql=oci://registry/sql")),
-    ("a leader's template", File(launcher="vllm-native"), Step(CLIENT_SIDE, "launcher", "ray-start")),
-    ("a launch", File(launcher="none"), Step(CLIENT_SIDE, "launcher", "ray-symmetric")),
-]
-"""What was injected since a file was exported, by the file and a change of it."""
 MENDED = {
     "the export of an object that was ejected before, beside another webhook": sequence(
         File(refs="base", leader=Pod()),
@@ -256,13 +268,6 @@ MENDED = {
         Step(RELEASE, "becomes", "with another launch text"),
         Step(STALE, "replace", 0),
     ),
-    **{
-        f"{name}, which an older expanded file lacks, by {tool}": sequence(
-            first, CLIENT_SIDE, change, Step(STALE, tool, 0)
-        )
-        for tool in (CLIENT_SIDE, APPLY)
-        for name, first, change in SINCE
-    },
     "the launch that a write past the webhooks removed, beside another webhook": sequence(
         File(), HELM, Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME), other="after"
     ),
