@@ -7,7 +7,7 @@ import pytest
 from intent import Object
 from plan.amounts import CPU, MEMORY
 from plan.demand import pod_shape, requests
-from tests.plan.services import GPU, template
+from tests.plan.workloads import GPU, template
 
 CLASS = "deviceclass.resource.kubernetes.io/tpu.google.com"
 

@@ -10,7 +10,7 @@ from plan.forecast import Forecast, forecast
 from plan.show import status, tables
 from plan.supply import Supply, Taint
 from plan.workload import RolePods, Workload
-from tests.plan.services import GPU, gang, machine, nodes, pod, role, started, ungrouped
+from tests.plan.workloads import GPU, gang, machine, nodes, pod, role, started, ungrouped
 
 DISAGGREGATED: Final = gang("pd", role("prefill", 2), role("decode", 4, 2))
 WORKER: Final = role("worker", 2)

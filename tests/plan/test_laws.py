@@ -10,7 +10,7 @@ from plan.forecast import forecast
 from plan.supply import Supply, keys, shape
 from plan.workload import Workload
 from tests.plan.scheduler import Scheduler
-from tests.plan.services import gang, machine, pod, role, started, ungrouped
+from tests.plan.workloads import gang, machine, pod, role, started, ungrouped
 from tests.tiers import count
 
 KINDS = some.sampled_from(("prefill", "decode", "worker"))

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 from plan.forecast import Forecast, forecast
 from plan.show import as_page, tables
-from tests.plan.services import gang, nodes, role
+from tests.plan.workloads import gang, nodes, role
 
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
 

@@ -7,7 +7,7 @@ import pytest
 
 from plan.forecast import forecast
 from plan.room import Room
-from tests.plan.services import gang, nodes, role
+from tests.plan.workloads import gang, nodes, role
 
 SHAPES = 4
 

@@ -1,10 +1,11 @@
-"""Containers that the API server would refuse: each mount has its volume, each container an image."""
+"""Containers that the API server would refuse, the model in an image, and an author's own download."""
 
 from typing import Any, Final
 
 import pytest
 
 from intent import Object
+from intent.settings import Settings
 from tests.builders.lws import changed, container, lws, paused, put, template
 from tests.webhook.validate.mistakes import annotated
 from webhook.check import check
@@ -81,3 +82,32 @@ def test_an_update_with_a_fault_that_validators_read_is_denied() -> None:
     edited = changed(stored, f"{GROUP}.workerTemplate.spec.volumes", [])
 
     assert [one.code for one in check(edited, stored, mutated=False) if one.severity == "error"] == ["FI331"]
+
+
+# --- the model in an image, by the version of the cluster; and an author's own download --------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"),
+    [
+        ("", []),
+        ("v1.30.4", ["FI323"]),
+        ("1.31", []),
+    ],
+)
+def test_an_image_is_mounted_by_clusters_that_can(version: str, codes: list[str]) -> None:
+    plain = lws(2, template(container(args=["-tp", "8", "-pp", "2"])), model="oci://reg/m")
+
+    found = check(plain, settings=Settings(kubernetes_version=version), mutated=False)
+
+    assert [one.code for one in found if one.path.endswith("/model]")] == codes
+
+
+@pytest.mark.parametrize(
+    "args", [["s3://bucket/m", "/mnt/models"], ["s3://bucket/m", "/mnt/models", "s3://a/b", "/x"]]
+)
+def test_an_authors_own_download_may_do_more(args: list[str]) -> None:
+    own = {"name": "storage-initializer", "image": "mine", "args": args}
+    plain = template(container(args=["-tp", "8", "-pp", "2"]), initContainers=[own])
+
+    assert [str(one) for one in check(lws(2, plain, model="s3://bucket/m"), mutated=False)] == []

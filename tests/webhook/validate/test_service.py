@@ -1,4 +1,4 @@
-"""Findings about the routing annotations of one object."""
+"""Findings about the service of one object: its routing annotations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Services and nodes for tests of plans, with as few words as a case needs."""
+"""Workloads and nodes for tests of plans, with as few words as a case needs."""
 
 from dataclasses import replace
 from typing import Any
