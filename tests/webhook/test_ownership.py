@@ -24,7 +24,7 @@ TEMPLATES: Final = ("leaderTemplate", "workerTemplate")
 SHM: Final = {"name": "dshm", "mountPath": "/dev/shm"}  # noqa: S108 - a path in a container
 DSHM: Final = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
 APPLIES: Final = pytest.mark.parametrize("apply", [clients.client_side_apply, clients.server_side_apply])
-PD: Final = {"strategy": "pd-disaggregation"}
+DECODER: Final = {"component-type": "decoder", "strategy": "pd-disaggregation"}
 LAUNCHERS: Final = pytest.mark.parametrize("launcher", ["auto", "ray-start", "vllm-native"])
 
 
@@ -46,21 +46,20 @@ def applied(stored: Object, live: Object, apply: Any = clients.client_side_apply
     return stored if body is None else SERVER.admit(body, stored)
 
 
+def edited_to(stored: Object, wanted: Object) -> Object:
+    """Write the wanted object with `kubectl edit`."""
+    body = clients.edit(stored, wanted)
+    assert body is not None
+    return SERVER.admit(body, stored)
+
+
 def edited(stored: Object, change: Callable[[Object], object], *fields: str) -> Object:
-    """Edit the templates of a stored object with `kubectl edit`."""
+    """Edit the templates of a stored object."""
     wanted = copy.deepcopy(stored)
     for field in fields or TEMPLATES:
         if field in wanted["spec"]["leaderWorkerTemplate"]:
             change(wanted["spec"]["leaderWorkerTemplate"][field])
-    body = clients.edit(stored, wanted)
-    assert body is not None
-    return SERVER.admit(body, stored)
-
-
-def edited_to(stored: Object, wanted: Object) -> Object:
-    body = clients.edit(stored, wanted)
-    assert body is not None
-    return SERVER.admit(body, stored)
+    return edited_to(stored, wanted)
 
 
 def words(engine: Object) -> list[str]:
@@ -166,10 +165,7 @@ def test_a_volume_stays_while_it_is_mounted(change: Callable[[Object], None]) ->
     stored = edited(created(file()), change)
     assert not mounts(stored)
 
-    opted_out = clients.edit(stored, changed(stored, SERVICE, None))
-    assert opted_out is not None
-
-    assert not mounts(SERVER.admit(opted_out, stored))
+    assert not mounts(edited_to(stored, changed(stored, SERVICE, None)))
 
 
 @APPLIES
@@ -351,9 +347,7 @@ def opted_out(stored: Object) -> Object:
     """Remove our annotations but the record, with `kubectl annotate`."""
     wanted = copy.deepcopy(stored)
     assert opt_out(wanted)
-    body = clients.edit(stored, wanted)
-    assert body is not None
-    return SERVER.admit(body, stored)
+    return edited_to(stored, wanted)
 
 
 def test_an_injected_volume_that_was_edited_keeps_its_mount_after_opting_out() -> None:
@@ -392,7 +386,7 @@ def applied_at_once(stored: Object, wanted: Object) -> Object | None:
 
 
 ALONE: Final = changed(
-    file(container(args=["org/M"]), component_type="decoder", strategy="pd-disaggregation"),
+    file(container(args=["org/M"]), **DECODER),
     "spec.leaderWorkerTemplate.size",
     1,
 )
@@ -422,7 +416,7 @@ def test_an_ejection_keeps_edits_of_launches() -> None:
     wanted = changed(stored, "metadata.annotations", None)
     append(*LENGTH)(wanted["spec"]["leaderWorkerTemplate"]["workerTemplate"])
 
-    found = SERVER.admit(clients.edit(stored, wanted) or {}, stored)
+    found = edited_to(stored, wanted)
 
     assert not list(differences(wanted, found))
     assert {one.code for one in check(found, stored)} == {"FI530"}
@@ -433,10 +427,8 @@ def test_launches_of_leader_and_workers_that_were_edited_differently_both_stay()
     wanted = copy.deepcopy(stored)
     for name, length in zip(TEMPLATES, ("1024", "2048"), strict=True):
         append("--max-model-len", length)(wanted["spec"]["leaderWorkerTemplate"][name])
-    body = clients.edit(stored, wanted)
-    assert body is not None
 
-    leader, worker = engines_of(SERVER.admit(body, stored))
+    leader, worker = engines_of(edited_to(stored, wanted))
 
     assert "--max-model-len 1024" in " ".join(words(leader))
     assert "--max-model-len 2048" in " ".join(words(worker))
@@ -526,9 +518,7 @@ def test_an_export_with_its_record_that_is_applied_is_reverted_after_opting_out(
 def test_the_leader_of_a_launcher_that_is_named_after_an_export_is_no_author_s() -> None:
     stored, native = created(file(PROBED, launcher="none")), file(PROBED, launcher="vllm-native")
     replaced = SERVER.admit(clients.exported(stored, copy.deepcopy(stored)) or {}, stored)
-    launched = SERVER.admit(
-        clients.edit(replaced, changed(replaced, LAUNCHER, "vllm-native")) or {}, replaced
-    )
+    launched = edited_to(replaced, changed(replaced, LAUNCHER, "vllm-native"))
 
     assert not list(differences(created(native), applied(launched, native)))
 
@@ -548,7 +538,7 @@ def test_an_edited_launch_of_a_leader_goes_with_its_copy() -> None:
 )
 @pytest.mark.parametrize(
     "annotations",
-    [{"launcher": "vllm-native"}, {"launcher": "ray-start"}, {"component-type": "decoder"} | PD, {}],
+    [{"launcher": "vllm-native"}, {"launcher": "ray-start"}, DECODER, {}],
     ids=str,
 )
 def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
@@ -566,9 +556,7 @@ def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
     back = applied(ejected, own, apply)
 
     assert list(differences(expanded, back)) == []
-    wanted = copy.deepcopy(back)
-    opt_out(wanted)
-    plain = edited_to(back, wanted)
+    plain = opted_out(back)
     assert "leaderTemplate" not in plain["spec"]["leaderWorkerTemplate"]
     assert [words(engine) for engine in engines_of(plain)] == [words(container())]
 
