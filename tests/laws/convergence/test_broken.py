@@ -20,9 +20,9 @@ from webhook.templates import fill, refill
 from webhook.templates.content import key_of
 
 # --- engines with one broken rule each ----------------------------------------------------------------
-# Each has the number of the first sequence of seed 1 that was seen to detect it; those
-# of `TEMPLATED` are sequences with templates. If the generator changes, find another one: break the rule, and
-# run `python -m tests.laws.convergence`, with `--templates` for the latter.
+# Each has the number of the first sequence of seed 1 that was seen to detect it; those of `TEMPLATED` are
+# sequences with templates. If the generator changes, find another one: break the rule, and run
+# `python -m tests.laws.convergence`, with `--templates` for the latter.
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -113,6 +113,10 @@ def _never(*_templates: Any) -> bool:
     return False
 
 
+def _as_ejected(_live: Object, write_state: Any, *_: Any) -> Any:
+    return write_state
+
+
 INTACT: Final = Engine()
 SEED: Final = 1
 
@@ -135,6 +139,9 @@ ENGINES: Final[dict[str, Broken]] = {
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
     "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _all_restored), 223),
+    "what was ejected is its author's for good": Broken(
+        _replaced(webhook.expand, "_before_ejection", _as_ejected), 118
+    ),
 }
 TEMPLATED: Final[dict[str, Broken]] = {
     "templates are read for every write": Broken(_reading, 3),

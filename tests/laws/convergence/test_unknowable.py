@@ -81,6 +81,15 @@ COMPARED = {
     "an empty map of templates, applied": sequence(
         File(refs="base"), CLIENT_SIDE, Step(CLIENT_SIDE, "empty", True), Step(CLIENT_SIDE, "refs", "")
     ),
+    "the file of an ejected object, replaced": sequence(
+        File(), CLIENT_SIDE, Step("edit", "eject"), Step("replace", "note", "one")
+    ),
+    "the file of an ejected object, which expands to more": sequence(
+        File(), CLIENT_SIDE, Step("edit", "eject"), Step(CLIENT_SIDE, "source", "hf://org/M1")
+    ),
+    "the file of an ejected object, by Helm": sequence(
+        File(), "helm", Step("edit", "eject"), Step("helm", "note", "one")
+    ),
     "the whole file, with another owner": sequence(PROBED, "replace", Step(APPLY, "note", "one")),
 }
 

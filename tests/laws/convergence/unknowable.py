@@ -13,7 +13,7 @@ import orjson
 
 from intent import Object
 from intent.annotations import SERVICE
-from tests.laws.convergence.fields import NO_FIELDS, Fields, field_set, leaves, same
+from tests.laws.convergence.fields import NO_FIELDS, Fields, compare, field_set, leaves, same
 from tests.laws.convergence.managed import KUBECTL, LAST_APPLIED, managers_of, migrated
 from tests.laws.convergence.schema import containers, templates
 
@@ -30,7 +30,7 @@ COPY: Final = "Helm merges into the leader's copy"
 REMOVED: Final = "server-side apply leaves out what a launch removed"
 EDITED: Final = "apply merges a leader's template into edits of every template"
 NOTED: Final = "apply after the replace of an export"
-RETURNED: Final = "the file of an ejected object, which is expanded as it was"
+RETURNED: Final = "apply of the file of an ejected object, which has all that the file expands to"
 CASES: Final = (OWNERS, INJECTED, LAUNCHED, COPY, REMOVED, EDITED, NOTED, RETURNED)
 
 
@@ -41,12 +41,19 @@ class Side(NamedTuple):
     sent: Object
 
 
-def unknowable(client: str, file: Object, a: Side, b: Side, created: Object) -> str:
-    """Return the case of a write of a file, or nothing; `created` is what a CREATE of it makes of A."""
+def unknowable(
+    client: str, file: Object, a: Side, b: Side, *, created: Object, expansion: "Callable[[Object], Object]"
+) -> str:
+    """Return the case of a write of a file, or nothing.
+
+    `created` is what a CREATE of the file makes of A, and `expansion` gives B's object for one of A.
+    """
     is_apply, is_helm, is_noted = client == APPLY, client in HELM, client == CLIENT_SIDE
     adds_leader = "leaderTemplate" not in _group(a.stored) and "leaderTemplate" in _group(a.sent)
     cases: dict[str, Callable[[], bool]] = {
-        RETURNED: lambda: _returns(a),
+        RETURNED: lambda: (
+            (is_apply or is_noted) and _returns(a) and _has_injected(b.stored, created, expansion(created))
+        ),
         OWNERS: lambda: (
             is_apply
             and (_is_removed_once(a, b) or _leaves_empty(a, b) or _keeps_what_was_replaced(file, a, b))
@@ -66,6 +73,13 @@ def _returns(a: Side) -> bool:
     stored, sent = (side["metadata"].get("annotations", {}) for side in a)
     labels = (template.get("metadata", {}).get("labels", {}) for _, template in templates(a.stored))
     return SERVICE not in stored and SERVICE in sent and any(SERVICE in one for one in labels)
+
+
+def _has_injected(stored: Object, author: Object, expanded: Object) -> bool:
+    """Return whether an object has all that admission sets in the author's, and nothing that it removes."""
+    was, now, has = (_spec(with_leader(lws)) for lws in (author, expanded, stored))
+    (injected, removed), (lacking, more) = compare(was, now), compare(has, now)
+    return not (injected & lacking or removed & more)
 
 
 def _is_removed_once(a: Side, b: Side) -> bool:

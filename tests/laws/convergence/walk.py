@@ -34,7 +34,7 @@ from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
-from tests.laws.convergence.unknowable import Side, unknowable, with_leader
+from tests.laws.convergence.unknowable import RETURNED, Side, unknowable, with_leader
 
 STALE: Final = "an older expanded file"
 """The client of a step that writes what the object was after an earlier step, with its record, by a tool."""
@@ -213,7 +213,7 @@ class World:
         """
         if self.is_loose:
             return None
-        made, left = self._expanded(a), list[Change]()
+        made, left = self.expansion(a), list[Change]()
         for change in self.delta:
             bare = copied(made)
             if not change(made):
@@ -231,7 +231,7 @@ class World:
             return
         self.excused |= laws.violated(sent)
         try:
-            made = self._expanded(self.a)
+            made = self.expansion(self.a)
         except Refused:
             return
         made = copied(with_leader(made))
@@ -244,7 +244,8 @@ class World:
         self.a = self.b = self.released = self.wanted = None
         self.delta, self.is_loose, self.is_mixed, self.excused = (), False, False, frozenset()
 
-    def _expanded(self, a: Object) -> Object:
+    def expansion(self, a: Object) -> Object:
+        """Return what a CREATE of an author's object makes of it."""
         bare = without_managers(a)
         try:
             return self.ours(self.content).admit(bare)
@@ -322,16 +323,16 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     if b is None and a is None:
         _restore(world, before)
         return "no write", "", ""
+    if b is not None and is_read(b, world.b):
+        world.content = world.templates
     if file is not None and not world.is_loose:
         world.unmapped = _unknowable(world, step.client, file, (a, b))
         world.is_loose = bool(world.unmapped)
-    if b is not None and is_read(b, world.b):
-        world.content = world.templates
     if not _has_leader(world.a) and _has_leader(a):
         world.delta = ()  # the author's template replaces the edited copy
     if step.client == SCALE:
         world.a, world.b = a, b
-        return _stays(world, before, step) if world.is_mixed else _compared(world, before, None)
+        return _checked(world, before, step, None)
     try:
         new_a = world.without.admit(a, world.a) if a is not None else world.a
     except Refused:
@@ -348,9 +349,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
         world.released = manifest(file)
     is_refreshed = step.change == "refresh" and world.file.opted_in
     world.is_mixed = (world.is_mixed and not is_refreshed) or step.bypasses
-    if step.bypasses:
-        return "side laws", "", ""
-    return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
+    return _checked(world, before, step, b)
 
 
 def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, str]:
@@ -359,7 +358,7 @@ def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, s
         return "no write", "", ""
     before = copy.copy(world)
     of_a, of_b = clients.file_of(then.a), clients.file_of(then.b)
-    world.writes = (Write(step.change, of_a), Write(step.change, of_b))
+    world.writes, world.unmapped = (Write(step.change, of_a), Write(step.change, of_b)), ""
     a, b = clients.sent(world.a, world.writes[0]), clients.sent(world.b, world.writes[1])
     if not (a and b):
         _restore(world, before)
@@ -371,7 +370,17 @@ def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, s
     except (Refused, Denied) as error:
         return _not_admitted(world, before, a, error)
     world.is_mixed = world.is_mixed or then.is_mixed
-    return _stays(world, before, step) if world.is_mixed else _compared(world, before, b)
+    return _checked(world, before, step, b)
+
+
+def _checked(world: World, before: World, step: Step, sent: Object | None) -> tuple[Outcome, str, str]:
+    """Check the laws after a write of B, of which the object before admission is given."""
+    if step.bypasses:
+        return "side laws", "", ""
+    law, detail = _returned(world, before) if world.unmapped == RETURNED else ("", "")
+    if law:
+        return "violated", law, detail
+    return _stays(world, before, step) if world.is_mixed else _compared(world, before, sent)
 
 
 def _stays(world: World, before: World, step: Step) -> tuple[Outcome, str, str]:
@@ -383,18 +392,40 @@ def _stays(world: World, before: World, step: Step) -> tuple[Outcome, str, str]:
     if step.client in TOOLS and before.b and before.a and _author(before.a) == _author(world.a):
         one, other = (lws["spec"]["leaderWorkerTemplate"] for lws in (before.b, world.b))
         if one != other:
-            return "violated", "pods that nobody changed stay", "; ".join([*laws.difference(one, other)][:4])
+            return "violated", "pods that nobody changed stay", _difference(one, other)
+    law, detail = _opting_out(world, world.a)
+    return "violated" if law else "side laws", law, detail
+
+
+def _returned(world: World, before: World) -> tuple[str, str]:
+    """Check an ejected object that gets its file back: if the file expands to it, its pods stay.
+
+    Opting out gives the file then. Return the violated law with what is wrong, or nothing.
+    """
+    author = world.without.admit(manifest(world.file))
+    if not (before.b and world.b) or laws.restarts(before.b, world.expansion(author)):
+        return "", ""
+    if laws.restarts(before.b, world.b):
+        return "pods of an ejected object stay", _difference(before.b["spec"], world.b["spec"])
+    return _opting_out(world, author)
+
+
+def _opting_out(world: World, author: Object) -> tuple[str, str]:
+    """Check that opting out gives what the author wrote; return the violated law with what is wrong."""
+    assert world.b is not None
     wanted = _opted_out(world.b, keeps=EXPANSION)
     if wanted == world.b:
-        return "side laws", "", ""
+        return "", ""
     try:
         found = world.ours(world.templates).admit(clients.put(world.b, wanted) or world.b, world.b)
     except (Refused, Denied) as error:
-        return "violated", "its author may opt out", str(error)
-    one, other = (laws.compared(_opted_out(lws), LIST_KEYS) for lws in (world.a, found))
-    if one != other:
-        return "violated", "opting out gives the author's", "; ".join([*laws.difference(one, other)][:4])
-    return "side laws", "", ""
+        return "its author may opt out", str(error)
+    one, other = (laws.compared(_opted_out(lws), LIST_KEYS) for lws in (author, found))
+    return ("opting out gives the author's", _difference(one, other)) if one != other else ("", "")
+
+
+def _difference(expected: Object, stored: Object) -> str:
+    return "; ".join([*laws.difference(expected, stored)][:4])
 
 
 def _author(lws: Object) -> Any:
@@ -450,7 +481,7 @@ def _unknowable(world: World, client: str, file: File, sent: tuple[Object | None
         created = world.without.admit(manifest(file))
     except Refused:
         return ""
-    return unknowable(client, manifest(file), a, b, created)
+    return unknowable(client, manifest(file), a, b, created=created, expansion=world.expansion)
 
 
 def _restore(world: World, before: World) -> None:
