@@ -19,7 +19,7 @@ removed, and the author's own arguments get the edit:
     {'containers': [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]}
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from intent import Object
@@ -42,7 +42,9 @@ from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.overlay import ARGUMENTS, WHOLE, containers_of, pod_of, with_containers
 from webhook.overlay.written import Named, Unread
 
-LAUNCHER_WORDS: Final = ("symmetric-run", "ray start", "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
+RAY: Final = ("symmetric-run", "ray start")
+"""Text of a launch that starts Ray. One that starts it in another way is another launch, not an edit."""
+LAUNCHER_WORDS: Final = (*RAY, "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""
 _LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
 """Programs that a launcher starts in place of the engine."""
@@ -198,7 +200,8 @@ def launch3(
     edited = transferred(author, injected, now)
     if edited is not None:
         return edited, "edited"
-    is_edit = is_launched(mine) and not set(launched) <= file.keys()
+    is_alike = is_launched(mine) and _marks(mine, RAY) == _marks(injected, RAY)
+    is_edit = is_alike and not set(launched) <= file.keys()
     return (author, "kept") if is_edit else (mine, "written")
 
 
@@ -228,7 +231,11 @@ def _program(container: Object) -> list[Any]:
 
 def is_launched(found: Arguments) -> bool:
     """Return whether command or args, or a script in them, were written by a launcher."""
-    return any(mark in word for words in found if words for word in words for mark in LAUNCHER_WORDS)
+    return bool(_marks(found, LAUNCHER_WORDS))
+
+
+def _marks(found: Arguments, marks: Sequence[str]) -> list[str]:
+    return [mark for mark in marks if any(mark in word for words in found if words for word in words)]
 
 
 def arguments(container: Object) -> Arguments:

@@ -4,6 +4,7 @@ import pytest
 
 from tests.laws.convergence.files import EXPORT, File, Pod
 from tests.laws.convergence.unknowable import (
+    ALIKE,
     APPLY,
     CASES,
     CLIENT_SIDE,
@@ -39,6 +40,7 @@ UNKNOWABLE = {
         LAUNCHED,
         sequence(File(size=1, source="s3://bucket/m"), "replace", Step(APPLY, EXPORT)),
     ),
+    "a launch by hand": (ALIKE, sequence(File(), "helm", Step("helm", "form", "by hand"))),
     "what is left of the copy": (
         COPY,
         sequence(
@@ -78,6 +80,10 @@ COMPARED = {
     "an injected scheduler, applied": sequence(File(), "helm", Step(APPLY, "scheduler", "volcano")),
     "a node selector": sequence(File(), "helm", Step("helm", "node_selector", "a")),
     "a leader without fields of the copy": sequence(File(), "helm", Step("helm", "leader template", "other")),
+    "a launch by hand, replaced": sequence(File(), "helm", Step("replace", "form", "by hand")),
+    "a launch by hand of another launcher": sequence(
+        File(launcher="vllm-native"), "helm", Step("helm", "form", "by hand")
+    ),
     "an empty map of templates, applied": sequence(
         File(refs="base"), CLIENT_SIDE, Step(CLIENT_SIDE, "empty", True), Step(CLIENT_SIDE, "refs", "")
     ),

@@ -16,6 +16,7 @@ from intent.annotations import SERVICE
 from tests.laws.convergence.fields import NO_FIELDS, Fields, compare, field_set, leaves, same
 from tests.laws.convergence.managed import KUBECTL, LAST_APPLIED, managers_of, migrated
 from tests.laws.convergence.schema import containers, templates
+from webhook.overlay.merge3 import RAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,12 +27,13 @@ HELM: Final = ("helm", "helm three-way")
 OWNERS: Final = "server-side apply beside another owner"
 INJECTED: Final = "Helm writes what was injected"
 LAUNCHED: Final = "server-side apply writes the arguments that were injected"
+ALIKE: Final = "Helm writes a launch by hand of the launcher that was injected"
 COPY: Final = "Helm merges into the leader's copy"
 REMOVED: Final = "server-side apply leaves out what a launch removed"
 EDITED: Final = "apply merges a leader's template into edits of every template"
 NOTED: Final = "apply after the replace of an export"
 RETURNED: Final = "apply of the file of an ejected object, which has all that the file expands to"
-CASES: Final = (OWNERS, INJECTED, LAUNCHED, COPY, REMOVED, EDITED, NOTED, RETURNED)
+CASES: Final = (OWNERS, INJECTED, LAUNCHED, ALIKE, COPY, REMOVED, EDITED, NOTED, RETURNED)
 
 
 class Side(NamedTuple):
@@ -61,6 +63,7 @@ def unknowable(
         REMOVED: lambda: is_apply and _leaves_out_what_was_removed(a, b),
         INJECTED: lambda: is_helm and _writes_what_was_injected(a, b),
         LAUNCHED: lambda: is_apply and _writes_what_was_launched(a, b),
+        ALIKE: lambda: is_helm and _writes_a_launch_alike(a, b),
         NOTED: lambda: (is_apply or is_noted) and _noted(a.stored) != _noted(b.stored),
         COPY: lambda: is_helm and adds_leader and _leaves_of_the_copy(a, b),
         EDITED: lambda: (is_apply or is_noted) and adds_leader and _leaves_of_edits(created, a, b),
@@ -144,6 +147,12 @@ def _writes_what_was_launched(a: Side, b: Side) -> bool:
     was, now, had, has = map(_arguments, (*a, *b))
     changed = (at for at in now if now[at] is not None and at in was and now[at] != was[at])
     return any(had.get(at) == has.get(at) == now[at] for at in changed)
+
+
+def _writes_a_launch_alike(a: Side, b: Side) -> bool:
+    """Return whether the author writes a launch that starts Ray as the one that B has."""
+    was, now, had, _ = (str(_arguments(lws)) for lws in (*a, *b))
+    return was != now and any(mark in now and mark in had for mark in RAY)
 
 
 def _arguments(lws: Object) -> dict[tuple[str, str, str], Any]:
