@@ -55,10 +55,17 @@ def transferred(author: Arguments, injected: Arguments, edited: Arguments) -> Ar
     made = list(ours)
     for start, end, words in reversed(edits):
         at = _range(places, start, end)
-        if at is None:
+        if at is None or (start not in places and _is_flag_of(base[start], words)):
             return None
         made[at[0] : at[1]] = words
     return _arguments(made, author) if made.count(_END_OF_FIELD) == len(author) else None
+
+
+def _is_flag_of(launched: str, words: list[str]) -> bool:
+    """Return whether words end with a flag whose value would be the launcher's next word."""
+    flag = [word for word in words if word != _END_OF_ITEM][-1:]
+    is_value = not launched.startswith(("-", " "))
+    return is_value and bool(flag) and flag[0].startswith("-") and "=" not in flag[0]
 
 
 def _words(one: Arguments) -> list[str]:

@@ -33,6 +33,24 @@ def test_an_edit_is_made_to_the_authors_arguments(args: Any, wanted: Any) -> Non
     assert (found.args if found else None) == wanted
 
 
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        (("--model",), None),
+        (("--seed", "1"), ("--seed", "1", "-tp", "8")),
+        (("--seed=1",), ("--seed=1", "-tp", "8")),
+    ],
+)
+def test_no_flag_gets_a_word_of_the_launcher_as_its_value(more: Any, wanted: Any) -> None:
+    flags, model = ("-tp", "8"), ("org/M",)
+
+    found = transferred(
+        Arguments(None, flags), Arguments(None, (*model, *flags)), Arguments(None, (*more, *model, *flags))
+    )
+
+    assert (found.args if found else None) == wanted
+
+
 def test_edits_at_both_ends_of_long_arguments_are_made() -> None:
     flags = tuple(f"--option-{at}=1" for at in range(700))
     edited = ("--first=2", *flags[1:-1], "--last=2")
