@@ -43,7 +43,7 @@ class ServiceMemory:
     empty_since: dict[str, float] = field(default_factory=dict)
     """The time (monotonic) since which a member, by uid, has no replicas."""
     named: dict[str, float] = field(default_factory=dict)
-    """The time (monotonic) at which a pod last named a PodGroup that no template names."""
+    """The time (monotonic) until which a PodGroup stays that no template names; inf: a pod names it."""
     last_replicas: dict[str, int | None] = field(default_factory=dict)
     """The replicas that the roles of the InferenceService asked for, as last seen."""
     ready: str = ""
@@ -230,26 +230,25 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
             group=name if name != key[1] else "",
             bound=bound,
         )
-        needed_for = _needed_for(situation, cache_of(caches, POD), memory)
-        yield replace(situation, needed_for=needed_for) if needed_for else situation
+        if not situation.is_named:
+            needed_for = _needed_for(situation, cache_of(caches, POD), memory)
+            situation = replace(situation, needed_for=needed_for)
+        yield situation
     memory.ours = {name: known for name, known in memory.ours.items() if name in names}
     memory.named = {name: known for name, known in memory.named.items() if name in names}
 
 
 def _needed_for(situation: Situation, pods: Cache[ObservedPod], memory: ServiceMemory) -> float:
     """Return `Situation.needed_for`; a pod that is not known may name the PodGroup."""
-    stored, name = situation.stored, situation.pod_group
-    named_at, schedulers = memory.named.pop(name, -inf), {one.scheduler for one in situation.live}
-    if stored is None or not stored.service or situation.live_ejected or schedulers - {""}:
+    key, name, stored = situation.key, situation.pod_group, situation.stored
+    until, now = memory.named.pop(name, -inf), time.monotonic()
+    if stored is None or stored.service != key[1]:
         return 0.0
-    now = time.monotonic()
-    if pods.gap(situation.key) or any(pod.pod_group == name for pod in pods.of(situation.key)):
-        memory.named[name] = now
-        return inf
-    if named_at + RECREATED_WITHIN <= now:
-        return 0.0
-    memory.named[name] = named_at
-    return named_at + RECREATED_WITHIN - now
+    is_by_pod = bool(pods.gap(key)) or any(pod.pod_group == name for pod in pods.of(key))
+    until = inf if is_by_pod else min(until, now + RECREATED_WITHIN)
+    if until > now:
+        memory.named[name] = until
+    return max(0.0, until - now)
 
 
 def _bound(key: ServiceKey, caches: Caches) -> frozenset[str]:

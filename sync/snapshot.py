@@ -68,6 +68,11 @@ class Situation:
         """The ejected LeaderWorkerSets that are not being deleted."""
         return present(self.ejected)
 
+    @cached_property
+    def is_named(self) -> bool:
+        """Whether the templates of a LeaderWorkerSet that is not being deleted name the PodGroup."""
+        return bool(self.live_ejected) or any(one.scheduler for one in self.live)
+
     @property
     def before(self) -> PodGroup | None:
         """The PodGroup as it is stored, else ours as last seen."""

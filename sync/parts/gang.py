@@ -114,10 +114,9 @@ def _without_members(situation: Situation, findings: tuple[Finding, ...]) -> Des
     edited, they stay as they are.
     """
     stored, ejected = situation.stored, situation.live_ejected
-    if not ejected and situation.needed_for:
-        return _held(situation, findings, situation.needed_for if situation.needed_for < inf else None)
-    if not ejected:
-        return Desired(findings=findings)
+    if not situation.is_named:
+        again = situation.needed_for if situation.needed_for < inf else None
+        return _held(situation, findings, again) if situation.needed_for else Desired(findings=findings)
     names = {one.name for one in ejected}
     applied = stored.policies if stored and not stored.edited else ()
     is_lost = any(one.required and one.name not in names for one in applied)
