@@ -25,7 +25,7 @@ from sync.decide import prunable, retryable
 from sync.events import Occurrence, lasting
 from sync.kinds import API, INFERENCE_SERVICE, LWS, OBJECTIVES, OUTPUTS, POD_GROUP, Kind, part_of
 from sync.lease import LeadershipLostError
-from sync.live import BehindError, OwnerCheck, read_configuration
+from sync.live import OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
 from sync.observe import observe
 from sync.observed import volcano
@@ -60,6 +60,8 @@ class Unapplied:
     """Kinds with a missing desired object (`kinds.part_of`)."""
     others: list[Refusal] = field(default_factory=list)
     """Deletions and a status that failed; only Events say so."""
+    is_crossed: bool = False
+    """Whether another write crossed one of this reconcile: what was seen is no longer so."""
 
     def add(self, obj: Object, *refusals: Refusal) -> None:
         """Add a desired object that was not applied, and why."""
@@ -68,9 +70,10 @@ class Unapplied:
         self.kinds.add(part)
 
     def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> tuple[Refusal, ...]:
-        """Add an error of a request; return what to say about it: nothing where a cache is behind."""
+        """Add an error of a request; return what to say about it: nothing if another write crossed it."""
         self.errors.append(error)
-        return () if isinstance(error, BehindError) else (retryable(kind, name, error, problem),)
+        self.is_crossed = self.is_crossed or error.crossed
+        return () if error.crossed else (retryable(kind, name, error, problem),)
 
 
 @dataclass(slots=True)
@@ -95,6 +98,7 @@ class Controller:
     async def reconcile(self, key: ServiceKey) -> tuple[Exception, ...]:
         """Apply and prune the objects of one service, then report its status and its Events.
 
+        After a crossed write no status is written: the service is reconciled again in a moment.
         Returns the errors that another try may avoid: `ApiError` or one of `NO_ANSWER`.
         """
         state = self.states.setdefault(key, ServiceState(key))
@@ -107,8 +111,9 @@ class Controller:
         await self.prune(state, snapshot, desired, unapplied)
         report_in, left_alone = None, state.contested
         try:
-            missing = frozenset(unapplied.kinds) | left_alone.keys() & (ALL | {API})
-            report_in = await self.report(state, snapshot, desired, missing)
+            if not unapplied.is_crossed:
+                missing = frozenset(unapplied.kinds) | left_alone.keys() & (ALL | {API})
+                report_in = await self.report(state, snapshot, desired, missing)
         except ApiError as error:
             unapplied.others += unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
         said = _in_events_alone(snapshot, unapplied)

@@ -28,11 +28,11 @@ CONFIG_MAPS: Final = OUTPUTS[CONFIG_MAP]
 
 
 class BehindError(ApiError):
-    """What was seen is no longer so: the decision that was based on it is made again. It is no finding."""
+    """A write that is not sent, since what was seen is no longer so: it counts as crossed."""
 
     def __init__(self, kind: str, name: str) -> None:
         message = f"{kind} {name} has changed since it was last seen; nothing is changed or deleted"
-        super().__init__(CONFLICT, {"reason": "Behind", "message": message})
+        super().__init__(CONFLICT, {"reason": "Conflict", "message": message})
 
 
 @dataclass(slots=True)

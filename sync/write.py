@@ -57,14 +57,11 @@ class Writer:
         A stored object is changed only after `check` confirmed its owners. Returns why it is not written, if
         another try does not help. Raises `ApiError` if another try may help.
         """
-        name = desired["metadata"]["name"]
         try:
             return await self._apply_or_find(state, kind, desired, check)
         except ApiError as error:
-            if refusal := lasting(kind, name, error):
+            if refusal := lasting(kind, desired["metadata"]["name"], error):
                 return refusal
-            if error.crossed:  # another writer came between the dry run and the apply; a status often does
-                raise BehindError(kind.kind, name) from error
             raise
 
     async def _apply_or_find(

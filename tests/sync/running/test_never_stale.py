@@ -11,10 +11,21 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from intent import Object
-from tests.sync.conftest import eventually, quiet
+from sync.kinds import POD
+from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, Fault, status
-from tests.sync.samples import role, routed
-from tests.sync.served import DECODE, PREFILL, ROUTES, SERVICE, STATUS, change, reported
+from tests.sync.samples import inference_service, role, routed
+from tests.sync.served import (
+    DECODE,
+    HOME,
+    PREFILL,
+    ROUTES,
+    SERVICE,
+    STATUS,
+    change,
+    ready_pod,
+    reported,
+)
 
 pytestmark = pytest.mark.usefixtures("admission")
 
@@ -95,3 +106,50 @@ async def test_each_error_of_a_reconcile_is_logged(api: Api) -> None:
 def errors(logged: list[MutableMapping[str, Any]]) -> set[str]:
     """Return the errors of reconciles, as they are logged."""
     return {one["error"] for one in logged if one["event"] == "reconcile failed: will retry"}
+
+
+# --- crossed writes ---------------------------------------------------------------------------------
+
+
+def crossing(api: Api, method: str, path: str, times: int = 1) -> list[str]:
+    """Let another client write an object just before our next writes to it arrive; return the crossed."""
+    crossed = list[str]()
+
+    def cross(request: web.Request) -> None:
+        is_write = (request.method, request.path) == (method, path) and "dryRun" not in request.query
+        if is_write and len(crossed) < times:
+            crossed.append(path)
+            change(api, path, status={"seen": len(crossed)})
+
+    api.fault = cross
+    return crossed
+
+
+async def test_a_ready_service_stays_ready_where_a_write_is_crossed(api: Api, start: Start) -> None:
+    """Otherwise `Ready` would be `Unknown` until the write is made again, and `kubectl wait` would fail."""
+    api.put(SERVICE, inference_service(role("decode")))
+    api.put(POD.path(HOME, "r1-decode-0"), ready_pod("r1-decode"))
+    start()
+    await eventually(lambda: reported(api, "Ready") == "ServiceReady")
+    await quiet()
+    crossed, versions = crossing(api, "PATCH", DECODE), len(api.history)
+
+    api.edit(DECODE, replicas=7)
+
+    await eventually(lambda: api.objects[DECODE]["spec"]["replicas"] == 1)
+    await quiet()
+    stored = [obj["status"] for _, obj in api.history[versions:] if obj["kind"] == "InferenceService"]
+    assert (crossed, stored) == ([DECODE], [])
+
+
+@pytest.mark.usefixtures("served")
+async def test_a_crossed_deletion_is_made_again_and_is_no_finding(api: Api) -> None:
+    crossed = crossing(api, "DELETE", ROUTES["HTTPRoute"], times=6)
+    without = asking(1, 2)
+    without["spec"]["roles"].pop()
+
+    change(api, SERVICE, metadata=without["metadata"], spec=without["spec"])
+
+    await eventually(lambda: ROUTES["HTTPRoute"] not in api.objects)
+    await quiet()
+    assert (len(crossed), api.findings()) == (6, [])
