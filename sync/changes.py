@@ -70,7 +70,7 @@ def conditions_changed(
     if applied == "TemplateChanged" and message != old.get("TemplatesApplied", {}).get("message"):
         yield _occurrence(service.subject, applied, message, about=message)
     memory.status = service.status
-    memory.ready = ready if ready in {"True", "False"} else memory.ready
+    memory.ready = ready if ready in {"True", "False"} else was
 
 
 def _reason(one: Change) -> str:

@@ -47,7 +47,7 @@ class ServiceMemory:
     last_replicas: dict[str, int | None] = field(default_factory=dict)
     """The replicas that the roles of the InferenceService asked for, as last seen."""
     ready: str = ""
-    """The last known status of the condition `Ready`: `True`, `False`, or empty."""
+    """The status of the condition `Ready` that was last `True` or `False`; something else if none was."""
     status: Object | None = None
     """The status of the InferenceService as last seen; None: none was seen."""
     claimed: set[str] = field(default_factory=set)
