@@ -11,7 +11,7 @@ from intent import Object
 from intent.annotations import PAUSED, ROLES
 from intent.errors import Subject
 from intent.lws import KIND as LWS
-from intent.shapes import mapping, text
+from intent.shapes import listed, mapping, text
 from sync.decide import ChangeVerb
 from sync.events import Occurrence
 from sync.kinds import OUTPUTS, ROUTES
@@ -58,16 +58,20 @@ def conditions_changed(
 ) -> Iterator[Occurrence]:
     """Yield what to record about the conditions of a service, and remember its status.
 
-    `before` is an earlier status, with which the first one is compared.
+    `before` is an earlier status, with which the first one is compared. A changed template is recorded once
+    for each version that was applied, and again after templates were not known.
     """
-    old, new = by_type(before if memory.status is None else memory.status), by_type(service.status)
+    before = before if memory.status is None else memory.status
+    old, new = by_type(before), by_type(service.status)
     was, ready = (text(one.get("Ready", {}).get("status")) for one in (old, new))
     was = memory.ready or was
     if ready == "True" != was or (was, ready) == ("True", "False"):
         reason = "ServiceReady" if ready == "True" else "ServiceNotReady"
         yield _occurrence(service.subject, reason, text(new["Ready"].get("message")))
     applied, message = (text(new.get("TemplatesApplied", {}).get(key)) for key in ("reason", "message"))
-    if applied == "TemplateChanged" and message != old.get("TemplatesApplied", {}).get("message"):
+    known, versions = (listed(one.get("appliedTemplates")) for one in (before, service.status))
+    is_new = any(one.get("current") is False and one not in known for one in map(mapping, versions))
+    if applied == "TemplateChanged" and is_new:
         yield _occurrence(service.subject, applied, message, about=message)
     memory.status = service.status
     memory.ready = ready if ready in {"True", "False"} else was
