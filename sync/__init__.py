@@ -7,9 +7,9 @@ The path of a change:
    `observed` has their projections.
 2. `controller` takes one service and builds its snapshot (`observe`).
 3. `parts.service` computes the objects that the service should have, part by part.
-4. `write` applies the differences after a dry run, as `decide` says; `changes` says what it wrote. `status`
-   computes the status, and `events` records Events. `state` is what is known of a service from earlier
-   reconciles.
+4. `write` applies the differences as `decide` says, after a dry run, and after `live` has read the owners.
+   `status` computes the status. `changes` says what was written, and `events` records it, and findings, as
+   Events. `state` is what is known of a service from earlier reconciles.
 
 The defaults of the command's flags are here, since its help shows them without loading the controller.
 """

@@ -211,7 +211,7 @@ OF_ROLE: Final = f"-{DNS_LABEL}"
 def _applied(
     resource: Resource, endings: str, *requires: str, project: Callable[[Object], A | None]
 ) -> Kind[A]:
-    """Build the row of a kind whose lists are ours as a whole."""
+    """Build a kind whose lists are ours as a whole."""
     ownership: Ownership[A] = Ownership(endings, frozenset(requires), premerge=_whole_content)
     return Kind(resource, project, ownership)
 
@@ -219,7 +219,7 @@ def _applied(
 def _plain(
     api_version: str, kind: str, plural: str, endings: str, *requires: str, source: str = ""
 ) -> Kind[AppliedObject]:
-    """Build the row of a kind of which routes are made and nothing but the common fields is kept."""
+    """Build a kind of the routes of which a cache keeps the common fields alone."""
     resource = Resource(api_version, kind, plural, SERVICE, source)
     return replace(_applied(resource, endings, *requires, project=applied_object), most=inf)
 
@@ -323,7 +323,7 @@ WATCHED: Final[tuple[Kind[Any], ...]] = (INFERENCE_SERVICE, *OUTPUTS.values(), P
 
 
 def templates(shared: str) -> Kind[CachedTemplate]:
-    """Return the row of InferenceTemplates, of which those of the namespace `shared` serve all namespaces."""
+    """Return the kind InferenceTemplate; templates of the namespace `shared` serve all namespaces."""
     resource = Resource(v1alpha1.API_VERSION, template.KIND, template.PLURAL)
     return Kind(resource, partial(cached_template, shared=shared))
 

@@ -1,1 +1,1 @@
-"""Projections: the fields of each watched object that the controller uses. Pure."""
+"""Projections: the fields that the controller uses of an object, kind by kind. Pure."""

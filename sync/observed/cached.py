@@ -141,7 +141,7 @@ def shared(value: Any) -> str:
 
 
 def common_fields(obj: Object) -> Object:
-    """Return the fields of `AppliedObject`, without the fingerprint."""
+    """Return the fields of `AppliedObject` but its fingerprint and its index keys."""
     metadata = mapping(obj.get("metadata"))
     return {
         **identity(obj),
@@ -159,7 +159,7 @@ def applied_object(obj: Object) -> AppliedObject:
 
 
 def applied_fields(obj: Object) -> Object:
-    """Return the fields of `AppliedObject`. Raises TooDeepError as `canonical`."""
+    """Return the fields of `AppliedObject` but its index keys. Raises TooDeepError as `canonical`."""
     metadata = {key: value for key, value in mapping(obj.get("metadata")).items() if key not in SET_BY_SERVER}
     rest = {key: value for key, value in obj.items() if key not in NOT_DIGESTED}
     return {**common_fields(obj), "fingerprint": digest(rest | {"metadata": metadata})}

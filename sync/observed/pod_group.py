@@ -46,7 +46,7 @@ class PodGroup(AppliedObject):
     policies: tuple[StoredPolicy, ...] = ()
     """The entries of `spec.subGroupPolicy`."""
     edited: bool = False
-    """Whether another field manager has written the policies since the controller applied them."""
+    """Whether the policies are not as the controller applied them last, or not its own."""
     queue: str = ""
     owned: tuple[str, ...] = ()
     """The fields of `OWNED` that are set."""
@@ -59,7 +59,7 @@ class PodGroup(AppliedObject):
 
     @property
     def resting(self) -> frozenset[str]:
-        """Names of the policies that require no group."""
+        """The LeaderWorkerSets of which no group is required."""
         return frozenset(policy.name for policy in self.policies if not policy.required)
 
 
