@@ -72,8 +72,10 @@ class Unapplied:
     def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> tuple[Refusal, ...]:
         """Add an error of a request; return what to say about it: nothing if another write crossed it."""
         self.errors.append(error)
-        self.is_crossed = self.is_crossed or error.crossed
-        return () if error.crossed else (retryable(kind, name, error, problem),)
+        if error.crossed:
+            self.is_crossed = True
+            return ()
+        return (retryable(kind, name, error, problem),)
 
 
 @dataclass(slots=True)
@@ -136,9 +138,8 @@ class Controller:
 
     def observe(self, state: ServiceState) -> Snapshot:
         """Build the snapshot of one service."""
-        return replace(
-            observe(state.key, self.caches, state.memory, self.too_old), objectives=self.objectives
-        )
+        seen = observe(state.key, self.caches, state.memory, self.too_old)
+        return replace(seen, objectives=self.objectives)
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
         """Read the configuration that the router refers to, unless there are no routes."""

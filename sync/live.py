@@ -10,7 +10,6 @@ from typing import Any, Final
 from intent import Object, lws
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.read import InferenceServiceIntent
-from intent.service.member import Member
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import get
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind
@@ -144,21 +143,16 @@ def is_owner(live: Object, row: OwnerRow | UnreadableObject | None, snapshot: Sn
     """Return whether a live object and its row own what is made for a service.
 
     It must not be being deleted, nor be a member of another service. But where the service has no members
-    left, one that moved away is a proof of that: what it owns is not desired any more.
+    left, one that moved away is a proof of that: what it owns is not desired any more. One that an
+    InferenceService controls is none: that moves it back.
     """
     if live["metadata"].get("deletionTimestamp"):
         return False
     if not isinstance(row, CachedLeaderWorkerSet) or row.member is None:
         return True
-    return row.member.key == snapshot.situation.key or _has_moved(row, row.member, snapshot)
-
-
-def _has_moved(row: CachedLeaderWorkerSet, one: Member, snapshot: Snapshot) -> bool:
-    """Return whether a member of another service was the last one of this service.
-
-    One that an InferenceService controls is moved back.
-    """
-    is_of_gang = any(one.gang == gang.pod_group for gang in snapshot.gangs)
+    if row.member.key == snapshot.situation.key:
+        return True
+    is_of_gang = row.member.gang in {gang.pod_group for gang in snapshot.gangs}
     return not (snapshot.members or row.report or is_of_gang)
 
 

@@ -54,6 +54,7 @@ from sync.parts.traffic import (
 from sync.snapshot import Snapshot
 
 NO_PICKER: Final = Picker("", "", active_ports=False)
+NO_DEPLOYMENT: Final = Deployment("", "")
 FOLLOWED_WITHIN: Final = 20.0
 """Seconds after which a ConfigMap that a router refers to is read again: those of users are not watched."""
 IGNORED: Final = "FI827"
@@ -195,8 +196,8 @@ def _held(snapshot: Snapshot, settings: Settings, findings: Iterable[Finding]) -
 
 
 def _present_picker(snapshot: Snapshot) -> Deployment:
-    """Return what the endpoint picker of the service reports; an empty report if there is none of ours."""
-    return snapshot.ours(DEPLOYMENT, picker_name(snapshot.situation.key[1])) or Deployment("", "")
+    """Return the Deployment of the service's endpoint picker; `NO_DEPLOYMENT` if there is none of ours."""
+    return snapshot.ours(DEPLOYMENT, picker_name(snapshot.situation.key[1])) or NO_DEPLOYMENT
 
 
 def _picker(
