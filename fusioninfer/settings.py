@@ -35,7 +35,6 @@ _RULES: Final[dict[str, Any]] = {
     "scheduler_name": Annotated[str, Field(min_length=1)],
     "launcher": Literal[(*LAUNCHERS, AUTO, NONE)],
     "accelerator": Annotated[str, Field(pattern=r"^([a-z0-9.-]+/[A-Za-z0-9._-]+)?$")],
-    "volcano_version": Annotated[str, Field(pattern=r"^(\d+\.\d+\.\d+)?$")],
     "picker": Literal[*PICKERS],
     "disaggregated_picker": Literal[*SPLITTING],
     "gateways": _SWITCH,

@@ -24,8 +24,6 @@ class Settings:
     """
     queue: str = ""
     """Volcano's default queue; empty: the PodGroup has no queue, and Volcano chooses one."""
-    volcano_version: str = ""
-    """The version of the scheduler, e.g. `1.14.1`; empty: read from its image."""
     picker: str = "gie-1.5"
     """The default endpoint picker generation of services without prefill and decode."""
     disaggregated_picker: str = "llm-d-0.10"

@@ -17,7 +17,6 @@ from intent.errors import Finding
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from kube.client import NO_ANSWER, ApiError, logged
-from kube.request import get
 from sync import WORKERS
 from sync.changes import conditions_changed, occurrences
 from sync.clock import Pace, now
@@ -28,10 +27,9 @@ from sync.lease import LeadershipLostError
 from sync.live import OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
 from sync.observe import observe
-from sync.observed import volcano
 from sync.observed.index_keys import IndexKey, Key, service_keys
-from sync.parts.desired import Desired, Refusal, refusal_finding
-from sync.parts.service import ALL, UNAVAILABLE, desired_state, unavailable
+from sync.parts.desired import Desired, Refusal, combined, refusal_finding
+from sync.parts.service import ALL, UNAVAILABLE, desired_state, refused, unavailable
 from sync.queue import Queue
 from sync.snapshot import Snapshot
 from sync.state import RETRY_REFUSED, ServiceState
@@ -45,8 +43,8 @@ LISTED_WITHIN: Final = 60.0
 """Seconds after which the controller starts without the kinds that are not listed yet."""
 EVENT_SECONDS: Final = 5.0
 """Seconds that the API server may take for an Event: nothing waits for one."""
-VERSION_INTERVAL: Final = 60.0
-"""Seconds after which the version of Volcano, and which InferenceObjectives are served, is read again."""
+OBJECTIVES_INTERVAL: Final = 60.0
+"""Seconds after which it is read again which InferenceObjectives are served."""
 
 
 @dataclass(slots=True)
@@ -88,8 +86,6 @@ class Controller:
     writer: Writer
     queue: Queue = field(default_factory=partial(Queue, WORKERS))
     states: dict[ServiceKey, ServiceState] = field(default_factory=dict)
-    too_old: str = ""
-    """Why the installed Volcano cannot schedule gangs; empty if it can."""
     objectives: dict[str, bool] = field(default_factory=dict)
     """`Snapshot.objectives`."""
     outdated: asyncio.Event = field(default_factory=asyncio.Event)
@@ -109,7 +105,7 @@ class Controller:
         desired = desired_state(snapshot, self.settings)
         unapplied = await self.apply_all(state, snapshot, desired)
         if unapplied.refusals:
-            desired = desired_state(snapshot, self.settings, tuple(unapplied.refusals))
+            desired = combined((desired, *(refused(snapshot, refusal) for refusal in unapplied.refusals)))
         await self.prune(state, snapshot, desired, unapplied)
         report_in, left_alone = None, state.contested
         try:
@@ -138,7 +134,7 @@ class Controller:
 
     def observe(self, state: ServiceState) -> Snapshot:
         """Build the snapshot of one service."""
-        seen = observe(state.key, self.caches, state.memory, self.too_old)
+        seen = observe(state.key, self.caches, state.memory)
         return replace(seen, objectives=self.objectives)
 
     async def _with_configuration(self, snapshot: Snapshot) -> Snapshot:
@@ -256,13 +252,12 @@ class Controller:
     async def run(self) -> None:
         """Reconcile every service once, then those that change, until cancelled."""
         await self._wait_for_caches()
-        await self._read_volcano_version()
         for cache in self.caches.values():
             cache.changed = self.changed
             cache.availability.recovered = self.resync
         self.resync()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow_versions())
+            tasks.create_task(self._follow_objectives())
             tasks.create_task(self._follow_resyncs())
             while True:
                 tasks.create_task(self._work(await self.queue.get()))
@@ -303,33 +298,15 @@ class Controller:
             log.warning("reconcile failed: will retry", service=key, error=logged(error))
         self.queue.retry(key, max(getattr(error, "retry_after", 0.0) for error in errors))
 
-    # --- Volcano, InferenceObjectives ---------------------------------------------------------------
-
-    async def _follow_versions(self) -> None:
-        while True:
-            before = self.too_old, self.objectives
-            await self._read_objectives()
-            await self._read_volcano_version()
-            if (self.too_old, self.objectives) != before:
-                self.resync()
-            await asyncio.sleep(VERSION_INTERVAL)
-
-    async def _read_objectives(self) -> None:
-        """Read which InferenceObjectives are served: what a picker lacks delays no reconcile."""
-        if self.settings.routes:
+    async def _follow_objectives(self) -> None:
+        """Follow which InferenceObjectives are served: what a picker lacks delays no reconcile."""
+        while self.settings.routes:
             found = {one: await is_served(self.writer.client, one) for one in OBJECTIVES}
             known = {one.api_version: served for one, served in found.items() if served is not None}
-            self.objectives = {**self.objectives, **known}
-
-    async def _read_volcano_version(self) -> None:
-        """Read the version of Volcano, unless it is configured; without the right to, rely on dry runs."""
-        version = self.settings.volcano_version
-        try:
-            if not version:
-                version = volcano.scheduler_version(await self.writer.client.call(get(volcano.SCHEDULER)))
-        except (ApiError, *NO_ANSWER, LookupError, ValueError) as error:
-            log.info("version of Volcano unknown", error=logged(error))
-        self.too_old = volcano.too_old(version)
+            before, self.objectives = self.objectives, {**self.objectives, **known}
+            if self.objectives != before:
+                self.resync()
+            await asyncio.sleep(OBJECTIVES_INTERVAL)
 
 
 def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied) -> Iterator[Finding]:

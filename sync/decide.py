@@ -22,6 +22,18 @@ from sync.parts.desired import Desired, Refusal
 from sync.snapshot import Snapshot
 
 A = TypeVar("A", bound=AppliedObject)
+ABSENT: Final = "FI870"
+"""The API server does not serve the kind, or one that lacks fields that are needed."""
+FOREIGN: Final = "FI871"
+"""An object of the same name exists and the controller did not make it."""
+REFUSED: Final = "FI872"
+"""The API server or another webhook refuses the object."""
+UNEXPANDED: Final = "FI873"
+"""The object would be stored without an answer of admission."""
+BLOCKED: Final = "FI874"
+"""A rule of the kind forbids the write."""
+CONTESTED: Final = "FI876"
+"""Another writer reverts each write."""
 FIGHT: Final = 5
 """Repairs within a minute after which another writer is taken to revert each write."""
 REWORDINGS: Final = 5
@@ -32,7 +44,7 @@ come within a moment, and are written at once.
 """
 REWORDING: Final = 150.0
 INVALID: Final = 422
-REFUSED: Final = (400, 403, INVALID)
+LASTING: Final = (400, 403, INVALID)
 """Status codes that another try does not change."""
 _NOT_EXPANDED: Final = re.compile(f'"{NOT_EXPANDED}([^"]*)')
 """The reason in a label that admission wrote, as the API server quotes it."""
@@ -137,16 +149,16 @@ def before_dry_run(
     attempt: Attempt[A], service: str, owners: frozenset[str], now: float
 ) -> Skip | Refusal | None:
     """Decide what needs no request; None: a dry run decides. `owners` are `Snapshot.owners`."""
-    stored, row, codes = attempt.stored, attempt.row, attempt.kind.ownership.codes
+    stored, row = attempt.stored, attempt.row
     if stored and (stored.deleting or stored.fingerprint == row.fingerprint):
         return Skip()
     if stored and not is_ours(attempt.kind, stored, service, owners):
         return foreign(attempt.kind, row.name)
     if problem := attempt.kind.ownership.blocked(stored, row):
-        return Refusal(codes.blocked, problem, attempt.kind.kind, name=row.name)
+        return Refusal(BLOCKED, problem, attempt.kind.kind, name=row.name)
     if stored and attempt.history.contested_for(attempt.digest, now):
         fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
-        return refused(attempt.kind, row.name, codes.contested, f"{fight}; it is left alone")
+        return refused(attempt.kind, row.name, CONTESTED, f"{fight}; it is left alone")
     return None
 
 
@@ -157,7 +169,7 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
     """
     kind, stored, ownership = attempt.kind, attempt.stored, attempt.kind.ownership
     if answer and (problem := ownership.verify(attempt.desired, answer)):
-        return Refusal(ownership.codes.altered, problem, kind.kind, name=attempt.row.name)
+        return Refusal(ABSENT, problem, kind.kind, name=attempt.row.name)
     premerge = ownership.premerge(stored, attempt.desired, answer is None) if stored else {}
     is_plain = bool(stored and answer) and not premerge and not is_released
     if stored and answer and is_plain and stored.fingerprint == kind.projected(answer).fingerprint:
@@ -172,31 +184,29 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
 
 def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
     """Return the refusal for an error that another try does not change; None if it may."""
-    codes, remedy = kind.ownership.codes, kind.resource.source
-    install = f"; install the CRDs of {remedy}" if remedy else ""
+    install = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
     if error.code == INVALID and UNANSWERED in str(error):
         message = f"admission does not answer for {kind.kind} {name}"
-        return Refusal(codes.altered, message, kind.kind, name=name)
+        return Refusal(UNEXPANDED, message, kind.kind, name=name)
     if error.code == INVALID and (why := _NOT_EXPANDED.search(str(error))):
-        return refused(kind, name, codes.refused, f"is refused: {why[1]}")
+        return refused(kind, name, REFUSED, f"is refused: {why[1]}")
     if error.code == NOT_FOUND and not error.named:
         message = f"this cluster has no {kind.kind} of {kind.resource.api_version}"
-        return Refusal(codes.absent, message + install, kind.kind)
+        return Refusal(ABSENT, message + install, kind.kind)
     if error.undeclared:
         message = f"this cluster's {kind.kind} lacks fields that are needed"
-        return Refusal(codes.absent, message + install, kind.kind)
-    return refused(kind, name, codes.refused, f"is refused: {error}") if error.code in REFUSED else None
+        return Refusal(ABSENT, message + install, kind.kind)
+    return refused(kind, name, REFUSED, f"is refused: {error}") if error.code in LASTING else None
 
 
 def retryable(kind: Kind[Any], name: str, error: ApiError, problem: str) -> Refusal:
     """Return the refusal for an error that may pass; the request is tried again, with a growing delay."""
-    return replace(refused(kind, name, kind.ownership.codes.refused, f"{problem}: {error}"), retryable=True)
+    return replace(refused(kind, name, REFUSED, f"{problem}: {error}"), retryable=True)
 
 
 def foreign(kind: Kind[Any], name: str) -> Refusal:
     """Return the refusal for an object that the controller does not own."""
-    problem = "was not made for this service; it is left alone"
-    return refused(kind, name, kind.ownership.codes.foreign, problem)
+    return refused(kind, name, FOREIGN, "was not made for this service; it is left alone")
 
 
 def refused(kind: Kind[Any], name: str, code: str, problem: str) -> Refusal:

@@ -15,7 +15,7 @@ from intent.inferenceservice import v1alpha1
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import API_ENDING, DNS_LABEL, PICKER_ENDING, POOL_ENDING, api_path
 from intent.settings import Settings
-from sync.observed import autoscaler, pod, routes, volcano
+from sync.observed import autoscaler, pod, routes
 from sync.observed.cached import AppliedObject, Row, applied_object
 from sync.observed.index_keys import GATEWAY, INFERENCE_POOL
 from sync.observed.inferenceservice import CachedInferenceService, cached_inferenceservice
@@ -23,7 +23,7 @@ from sync.observed.inferencetemplate import CachedTemplate, cached_template
 from sync.observed.lws import CachedLeaderWorkerSet, cached_leader_worker_set
 from sync.observed.pod_group import API_VERSION as POD_GROUP_API_VERSION
 from sync.observed.pod_group import KIND as POD_GROUP_KIND
-from sync.observed.pod_group import PodGroup, pod_group, surplus
+from sync.observed.pod_group import PodGroup, pod_group, pruned_fields, surplus
 
 A = TypeVar("A", bound=AppliedObject)
 R = TypeVar("R", bound=Row)
@@ -56,24 +56,6 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
-    """The codes of findings for objects of a kind that cannot be written."""
-
-    absent: str = "FI870"
-    """The API server does not serve the kind, or an older version of it."""
-    foreign: str = "FI871"
-    """An object of the same name exists and the controller did not make it."""
-    refused: str = "FI872"
-    """The API server or another webhook refuses the object."""
-    altered: str = "FI873"
-    """The stored object would not be the desired one: fields are pruned, or admission did not answer."""
-    blocked: str = ""
-    """A rule of the kind forbids the write."""
-    contested: str = "FI876"
-    """Another writer reverts each write."""
-
-
-@dataclass(frozen=True, slots=True)
 class Ownership(Generic[R]):
     """How the controller applies objects of a kind, beside others that write them too."""
 
@@ -81,7 +63,6 @@ class Ownership(Generic[R]):
     """What follows the service's name in names, in any state and release: a regular expression."""
     requires: frozenset[str] = frozenset()
     """Kinds that must be applied first: without them an object of this kind has no effect."""
-    codes: Codes = Codes()
     kept_fields: tuple[str, ...] = ()
     """Fields of the spec that keep their live value when they are no longer desired."""
     seal: Callable[[Object], Object] = lambda desired: desired
@@ -233,7 +214,6 @@ LWS: Final[Kind[CachedLeaderWorkerSet]] = Kind(
     cached_leader_worker_set,
     Ownership(
         OF_ROLE,
-        codes=Codes(blocked="FI874"),
         kept_fields=("replicas",),
         restarts=True,
         seal=sealed,
@@ -244,12 +224,7 @@ LWS: Final[Kind[CachedLeaderWorkerSet]] = Kind(
 POD_GROUP: Final[Kind[PodGroup]] = Kind(
     Resource(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", source="Volcano 1.14.1 or later"),
     pod_group,
-    Ownership(
-        ENDINGS,
-        codes=Codes(absent="FI408", foreign="FI407", refused="FI411", altered="FI408"),
-        verify=volcano.pruned_fields,
-        premerge=_without_surplus,
-    ),
+    Ownership(ENDINGS, verify=pruned_fields, premerge=_without_surplus),
 )
 GATEWAYS: Final = _applied(
     Resource(GATEWAY_API, GATEWAY, "gateways", source="the Gateway API"),

@@ -10,7 +10,7 @@ OUTCOMES: Final = ("done", "retry", "bug")
 """Outcomes of a reconcile. Each has a series from the start, so that `increase` counts the first bug."""
 CERTIFICATE_OUTCOMES: Final = ("changed", "unchanged", "failed", "bug")
 """Outcomes of a reconcile of the webhook's certificates, with a series each, too."""
-OPERATORS: Final = ("FI408", "FI409", "FI870", "FI873")
+OPERATORS: Final = ("FI409", "FI870", "FI873")
 """Codes that an operator can repair, and alerts use; authors repair the others."""
 REQUEST_SECONDS: Final = (0.005, 0.025, 0.1, 0.5, 2.0, 10.0, 30.0)
 """The buckets of the API server's answers. A request may take 30 seconds."""

@@ -84,8 +84,8 @@ class ServiceMemory:
         return {one.name: now - self.empty_since[one.uid] for one in empty}
 
 
-def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str) -> Snapshot:
-    """Build the snapshot of one service; `too_old` is why the installed Volcano schedules no gang."""
+def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory) -> Snapshot:
+    """Build the snapshot of one service."""
     own, unknown = {kind: cache.of(key) for kind, cache in caches.items()}, _unknown(key, caches)
     rows, sets = dict(own), cache_of(caches, LWS)
     service = cache_of(caches, INFERENCE_SERVICE).rows.get(key)
@@ -105,7 +105,7 @@ def observe(key: ServiceKey, caches: Caches, memory: ServiceMemory, too_old: str
         pool = cache_of(caches, POOL).rows.get((key[0], value.router.pool))
         rows[POOL.kind] = _once(*own[POOL.kind], *((pool,) if pool else ()))
     stored = {row.name: row.report.replicas for row in rows[LWS.kind] if row.report}
-    situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory, too_old)
+    situation, *revisions = _situations(key, names, rows[LWS.kind], caches, memory)
     return Snapshot(
         situation,
         service,
@@ -200,13 +200,8 @@ def _namesakes(key: ServiceKey, sets: SetCache) -> Iterator[Subject]:
             yield Subject(LWS.resource.api_version, LWS.kind, row.namespace, row.name, row.uid)
 
 
-def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
-    key: ServiceKey,
-    names: tuple[str, ...],
-    sets: Sets,
-    caches: Caches,
-    memory: ServiceMemory,
-    too_old: str,
+def _situations(
+    key: ServiceKey, names: tuple[str, ...], sets: Sets, caches: Caches, memory: ServiceMemory
 ) -> Iterator[Situation]:
     """Build the inputs of the plans of all gangs, that of the service's name first."""
     pod_groups = cache_of(caches, POD_GROUP)
@@ -225,7 +220,6 @@ def _situations(  # noqa: PLR0913, PLR0917 - what one snapshot is built from
             remembered=memory.remember(name, stored),
             rivals=frozenset(rivals),
             empty_for=empty_for,
-            volcano=too_old,
             ejected=tuple(one for one in by_group.get(name, ()) if one.group == name),
             group=name if name != key[1] else "",
             bound=bound,

@@ -62,7 +62,7 @@ def preview(
     }
     snapshots = (
         replace(
-            observe(key, caches, ServiceMemory(), ""),
+            observe(key, caches, ServiceMemory()),
             configuration=_configuration(requests.get(key), held),
             templates=_templates(requests.get(key), templates),
         )

@@ -37,8 +37,6 @@ class Situation:
     """Members of the service for which LWS's own provider made PodGroups."""
     empty_for: Mapping[str, float] = field(default_factory=dict)
     """Seconds for which a member has had no replicas, by name."""
-    volcano: str = ""
-    """Why the installed Volcano cannot schedule the gang; empty if it can, or is unknown."""
     ejected: tuple[Member, ...] = ()
     """LeaderWorkerSets that are no members (any more), and whose templates name its PodGroup."""
     group: str = ""

@@ -15,7 +15,7 @@ from intent import Object
 from kube.client import NOT_FOUND, ApiError, Client
 from kube.request import KEEPER, Request, apply, create, delete, get, patch
 from sync.changes import Change
-from sync.decide import INVALID, REFUSED, Attempt, Skip, Write, before_dry_run, decide, foreign, lasting
+from sync.decide import INVALID, LASTING, Attempt, Skip, Write, before_dry_run, decide, foreign, lasting
 from sync.kinds import APPLIED, INFERENCE_SERVICE, LWS, Kind
 from sync.live import BehindError, OwnerCheck, read_object
 from sync.metrics import ControllerMetrics
@@ -78,7 +78,7 @@ class Writer:
         try:
             return await self._apply(state, kind, desired, stored, check)
         except ApiError as error:
-            if stored or not (error.exists or error.code in REFUSED):
+            if stored or not (error.exists or error.code in LASTING):
                 raise
             live = await read_object(self.client, kind, namespace, name)
             if live is None and not error.exists:

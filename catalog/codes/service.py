@@ -41,12 +41,6 @@ ROWS: Final[dict[str, Code]] = {
         "a PodGroup of the service's name is of somebody else, or of a revision of another service",
         event="PodGroupNotOurs",
     ),
-    "FI408": Error(
-        "Volcano is too old for this gang",
-        "install Volcano 1.14.1 or later, with its CRDs",
-        "this Volcano or its CRD drops subGroupPolicy, which keeps groups apart",
-        event="VolcanoTooOld",
-    ),
     "FI409": Error(
         "LeaderWorkerSet's own gang scheduling is enabled",
         "remove gangSchedulingManagement from the configuration of LWS",
@@ -58,12 +52,6 @@ ROWS: Final[dict[str, Code]] = {
         "apply the LeaderWorkerSet of the missing role, in the same namespace, for the same service",
         "not all members have been applied yet, or roles lists a name that no member has",
         event="WaitingForRole",
-    ),
-    "FI411": Error(
-        "the API server refuses the PodGroup",
-        "read the cause in the message; often the queue does not exist or is closed",
-        "the queue is missing or closed, a policy or webhook refuses it, or the controller lacks permission",
-        event="PodGroupRefused",
     ),
     "FI412": Error(
         "a container of the service keeps failing",

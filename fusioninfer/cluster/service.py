@@ -20,7 +20,6 @@ from kube.client import DEFAULT_NAMESPACE
 from sync.kinds import GATEWAYS, INFERENCE_SERVICE, LWS, OUTPUTS, WATCHED, Kind, part_of, templates
 from sync.live import read_configuration
 from sync.observe import ServiceMemory, observe
-from sync.observed import volcano
 from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, reference
 from sync.parts.desired import Desired
@@ -40,8 +39,6 @@ class Live:
     objects: Mapping[str, Answer] = field(default_factory=dict)
     """By kind."""
     settings: Settings = field(default_factory=Settings)
-    too_old: str = ""
-    """Why the installed Volcano schedules no gang."""
     notes: tuple[str, ...] = ()
     """What was assumed, because it could not be read."""
     configurations: Mapping[ConfigMapKey | None, Configuration | None] = field(default_factory=dict)
@@ -75,10 +72,9 @@ class Live:
 async def read_live(reader: Reader, namespace: str) -> Live:
     """Read the objects of a namespace that the controller watches, and its settings."""
     kinds = [kind for kind in WATCHED if kind is not GATEWAYS]
-    *lists, gateways, scheduler = await asyncio.gather(
+    *lists, gateways = await asyncio.gather(
         *(reader.every(kind.path(namespace), kind.resource.selector) for kind in kinds),
         reader.every(GATEWAYS.resource.collection),
-        reader.one(volcano.SCHEDULER),
     )
     found = {
         kind.kind: complete(answer, kind)
@@ -87,7 +83,7 @@ async def read_live(reader: Reader, namespace: str) -> Live:
     found[TEMPLATES.kind] = await _templates(reader, namespace)
     settings, notes = await _settings(reader)
     configurations = await _configurations(reader, found[INFERENCE_SERVICE.kind].objects)
-    return Live(found, settings, _too_old(scheduler, settings), notes, configurations)
+    return Live(found, settings, notes, configurations)
 
 
 async def _templates(reader: Reader, namespace: str) -> Answer:
@@ -117,14 +113,6 @@ def require(found: Mapping[str, Answer], kinds: Iterable[Kind[Any]], namespace: 
     for kind in kinds:
         if why := found[kind.kind].unknown:
             raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
-
-
-def _too_old(scheduler: Answer, settings: Settings) -> str:
-    try:
-        version = settings.volcano_version or volcano.scheduler_version(scheduler.first)
-    except LookupError:
-        return ""
-    return volcano.too_old(version)
 
 
 async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:
@@ -178,7 +166,7 @@ def _cache(kind: Kind[Any], answer: Answer) -> Cache[Any]:
 
 def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:
     """Return what the controller sees of a service; without a memory, as one that has just started."""
-    seen = observe(key, caches_of(live), memory or ServiceMemory(), live.too_old)
+    seen = observe(key, caches_of(live), memory or ServiceMemory())
     seen = replace(seen, configuration=live.configurations.get(reference(seen.value)))
     absent = absent_objects(desired_state(seen, live.settings), live, key[0])
     return replace(seen, unapplied=frozenset(part_of(*one) for one in absent))

@@ -99,6 +99,16 @@ def surplus(stored: PodGroup, desired: PodGroup) -> tuple[str, ...]:
     return tuple(field for field in stored.owned if field not in desired.owned)
 
 
+def pruned_fields(desired: Object, answer: Object) -> str:
+    """Return why the API server's answer to a dry run is not the desired PodGroup; empty if it is.
+
+    The definition of Volcano before 1.14 lacks the policies, and drops them silently.
+    """
+    if pod_group(answer).policies == pod_group(desired).policies:
+        return ""
+    return "this cluster's PodGroup does not keep spec.subGroupPolicy; Volcano 1.14.1 or later is needed"
+
+
 def _fingerprint(metadata: Object, spec: Object) -> bytes:
     """Digest the fields that the controller applies, in canonical form; defaults of others do not count."""
     owned = {

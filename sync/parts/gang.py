@@ -27,7 +27,7 @@ from intent.service.member import Member, agreed
 from intent.service.rules import contradictions, declared_roles, missing, waiting
 from intent.settings import Settings
 from sync.observed.pod_group import KIND, PodGroup
-from sync.parts.desired import Desired, Refusal, manifest, member_reference, refusal_finding
+from sync.parts.desired import Desired, manifest, member_reference
 from sync.snapshot import Situation
 
 REST_AFTER: Final = 60.0
@@ -38,36 +38,18 @@ Not at once: users apply roles one after the other, and scale them one by one.
 UNASSIGNED: Final = "unassigned"
 UNREACHABLE: Final = 1_000_000
 """More pods than an LWS has: a group of this size never starts, so its pods wait for their own policy."""
-TOO_OLD: Final = "FI408"
-"""The installed Volcano schedules no gang."""
 DISAGREE: Final = frozenset({"FI404", "FI405", "FI406"})
 """Members disagree on scheduler, queue or roles: nothing changes until they agree."""
 ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2, "encoder": 3}
 
 
-def gang(situation: Situation, settings: Settings, refusals: Iterable[Refusal] = ()) -> Desired:
-    """Desire the PodGroup of the existing members: those of the author and those of the controller.
-
-    Where Volcano cannot schedule a gang, as a refusal may say, there must never be a PodGroup.
-    """
-    named = {"", situation.pod_group}
-    ours = [one for one in refusals if one.kind == KIND and (one.code == TOO_OLD or one.name in named)]
-    for one in ours:
-        if one.code == TOO_OLD:
-            situation = replace(situation, volcano=one.message)
-    desired, others = _gang(situation, settings), [one for one in ours if one.code != TOO_OLD]
-    refused = [refusal_finding(one.subject, "schedulerName", why) for why in others for one in situation.live]
-    return replace(desired, findings=(*desired.findings, *refused)) if refused else desired
-
-
-def _gang(situation: Situation, settings: Settings) -> Desired:
+def gang(situation: Situation, settings: Settings) -> Desired:
+    """Desire the PodGroup of the existing members: those of the author and those of the controller."""
     members = situation.live
     findings = (*contradictions(members, settings), *_ejected_findings(situation))
     if not any(one.scheduler for one in members):
         return _without_members(situation, findings)
     findings = (*findings, *_outside_causes(situation, members))
-    if situation.volcano:
-        return Desired(findings=findings)
     disagree = any(one.error.code in DISAGREE for one in findings)
     if disagree or _foreign(situation) or (situation.stored and situation.stored.deleting):
         is_of_another = bool(situation.stored and situation.stored.service not in {"", situation.key[1]})
@@ -294,10 +276,8 @@ def _seconds_left(situation: Situation, one: Member) -> float:
 
 
 def _outside_causes(situation: Situation, members: tuple[Member, ...]) -> Iterator[Finding]:
-    """Report causes outside of the members (FI407, FI408, FI409)."""
+    """Report causes outside of the members (FI407, FI409)."""
     for one in members:
-        if situation.volcano:
-            yield _finding(one, "schedulerName", situation.volcano, TOO_OLD)
         if situation.stored and _foreign(situation):
             effect = f"has no label {SERVICE}; it is left alone and the pods wait"
             if service := situation.stored.service:

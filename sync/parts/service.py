@@ -4,7 +4,7 @@ Rules of this file:
 1. Each part is decided separately: a problem of one part does not change another.
 2. An InferenceService that cannot be read, or is being deleted, changes nothing. While one breaks a rule,
  neither its LeaderWorkerSets nor its routes are deleted.
-3. A refusal of the API server becomes a finding; only that of a PodGroup changes the desired objects.
+3. A refusal of the API server becomes a finding, and changes no desired object.
 4. Absence from a cache is no proof: nothing of a kind that is not known in full is deleted.
 5. A service of too many members is left as it is: the cost of one service is bounded, for all tenants.
 """
@@ -19,7 +19,6 @@ from intent.inferenceservice.read import KIND
 from intent.lws import KIND as LWS
 from intent.settings import Settings
 from sync.kinds import API, OBJECTIVE, OUTPUTS, ROUTES
-from sync.observed.pod_group import KIND as POD_GROUP
 from sync.parts.api import api
 from sync.parts.desired import Desired, Refusal, combined, refusal_finding
 from sync.parts.gang import gang
@@ -32,21 +31,20 @@ UNAVAILABLE: Final = "FI880"
 UNREADABLE: Final = "FI881"
 
 
-def desired_state(snapshot: Snapshot, settings: Settings, refusals: tuple[Refusal, ...] = ()) -> Desired:
-    """Compute what one service should have; `refusals` are those of this reconcile so far."""
+def desired_state(snapshot: Snapshot, settings: Settings) -> Desired:
+    """Compute what one service should have."""
     if snapshot.is_deleting:
         return combined((Desired(held=ALL), _unknown(snapshot)))
     if snapshot.crowd:
         over = budget.of_service(snapshot.crowd)
         return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
-    refused = tuple(_refusal_findings(snapshot, refusal) for refusal in refusals)
     if LWS in snapshot.unknown:
-        return combined((_unknown_sets(snapshot), _unknown(snapshot), *refused))
-    gangs = (gang(situation, settings, refusals) for situation in snapshot.gangs)
+        return combined((_unknown_sets(snapshot), _unknown(snapshot)))
+    gangs = (gang(situation, settings) for situation in snapshot.gangs)
     of_ejected = Desired(held_objects=snapshot.kept_routes)
     of_roles = sets(snapshot, snapshot.service) if snapshot.service else Desired(held=SETS)
     parts = (of_roles, *gangs, api(snapshot, settings), routes(snapshot, settings), of_ejected)
-    return combined((*parts, _unknown(snapshot), *refused))
+    return combined((*parts, _unknown(snapshot)))
 
 
 def _unknown(snapshot: Snapshot) -> Desired:
@@ -70,15 +68,13 @@ def unavailable(kind: str, why: str) -> Refusal:
     return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", kind, retryable=True)
 
 
-def _refusal_findings(snapshot: Snapshot, refusal: Refusal) -> Desired:
-    """Report a refusal of the API server to the authors; the gang reports that of a PodGroup.
+def refused(snapshot: Snapshot, refusal: Refusal) -> Desired:
+    """Report a refusal of the API server to the authors.
 
     Without InferenceObjectives requests are served, without priority; without the Service the engines run. So
     these are warnings, unless an Ingress leads to the Service.
     """
     path, is_of_routes = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]", False
-    if refusal.kind == POD_GROUP:
-        return Desired()
     router = snapshot.value.router if snapshot.value else None
     if refusal.kind == API and router and router.ingress is not None:
         path, is_of_routes = f"spec.roles[{router.index}].ingress", True

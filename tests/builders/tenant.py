@@ -6,7 +6,6 @@ from typing import Final
 
 from intent.names import DNS_SUBDOMAIN
 from sync.kinds import OBJECTIVES, WATCHED, templates
-from sync.observed.volcano import SCHEDULER
 
 BEYOND: Final[dict[str, frozenset[tuple[str, str]]]] = {
     "lists of all namespaces, whose rows are kept by namespace: "
@@ -17,7 +16,6 @@ BEYOND: Final[dict[str, frozenset[tuple[str, str]]]] = {
         ("GET", one.collection.rpartition("/")[0])
         for one in (*(kind.resource for kind in WATCHED), *OBJECTIVES)
     ),
-    "the version of Volcano": frozenset({("GET", SCHEDULER)}),
 }
 """Every request for a service that leaves its namespace, with the reason. None contains a tenant's word."""
 _OWN: Final = (

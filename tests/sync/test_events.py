@@ -30,8 +30,9 @@ def written() -> Iterator[str]:
     Those of failing pods are in a status and in `why` alone.
     """
     graph = grimp.build_graph("catalog", "intent", "kube", "sync", cache_dir=None)
+    desired = {"sync.parts.service", *graph.find_upstream_modules("sync.parts.service")}
     tables = {"catalog.codes", "sync.observed.pod", *graph.find_descendants("catalog.codes")}
-    for module in {"sync.parts.service", *graph.find_upstream_modules("sync.parts.service")} - tables:
+    for module in {"sync.decide", *desired} - tables:
         for node in ast.walk(ast.parse(inspect.getsource(importlib.import_module(module)))):
             if isinstance(node, ast.Constant) and node.value in CODES:
                 yield str(node.value)

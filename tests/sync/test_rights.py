@@ -12,7 +12,6 @@ import yaml
 from catalog.pickers.generations import PICKERS
 from server.controller import LEASE
 from sync.kinds import INFERENCE_SERVICE, OUTPUTS, POD, Kind
-from sync.observed.volcano import SCHEDULER
 from sync.parts.picker import ELECTING, READING
 
 BASE = Path(__file__).parents[2] / "manifests" / "base"
@@ -27,9 +26,6 @@ NAMED = {
         ("leases", "get", LEASE),
         ("leases", "update", LEASE),
         ("leases", "create", ""),  # a request that creates has no name that RBAC could compare
-    },
-    ("rbac.yaml", "ClusterRole", "fusioninfer-sync-volcano-version"): {
-        ("deployments", "get", SCHEDULER.rpartition("/")[2])
     },
     (CERTIFICATES, "Role", "fusioninfer-sync-certificates"): {
         ("secrets", verb, "fusioninfer-webhook-tls") for verb in ("get", "create", "patch")

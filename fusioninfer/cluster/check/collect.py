@@ -19,11 +19,11 @@ from intent.names import api_path
 from kube.client import NO_ANSWER, ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
-from sync.observed.volcano import SCHEDULER
 from webhook.review import CALLED_FROM
 
 ADMISSION: Final = "/apis/admissionregistration.k8s.io/v1"
 DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SCHEDULER: Final = "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler"
 LWS_NAMESPACE: Final = "lws-system"
 LWS_WEBHOOK: Final = "mleaderworkerset.kb.io"
 WEBHOOK: Final = "fusioninfer-webhook"

@@ -132,7 +132,6 @@ REQUIRED: Final[Mapping[str, Case]] = {
     "a foreign PodGroup": case(HELD, "FI407 d p", P, D, stored=PodGroup(*KEY, uid="other")),
     "that of a revision of another service": case(HELD, "FI407 d p", P, D, stored=ELSEWHERE),
     "our own with another label": case({"p": 1, "d": 1}, "", P, D, stored=replace(OPEN, service="r")),
-    "an old Volcano": case(None, "FI408 d p", P, D, stored=ours(P, D), volcano="too old"),
     "a PodGroup made by LWS": case({"p": 1, "d": 1}, "FI409 d", P, D, rivals=frozenset({"d"})),
     "an ejected member rests": case(
         {"p": 1, "d": 0},

@@ -16,7 +16,7 @@ from sync.kinds import LWS, OUTPUTS, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import CachedLeaderWorkerSet
 from sync.parts.desired import Desired, Refusal
-from sync.parts.service import ALL, desired_state
+from sync.parts.service import ALL, desired_state, refused
 from sync.parts.sets import SETS
 from sync.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, member, prefill, role, routed
@@ -182,8 +182,8 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
 def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
-    desired = desired_state(snapshot(inference_service(), MEMBERS), SETTINGS, (refusal,))
-    without = desired_state(snapshot(members=MEMBERS), SETTINGS, (refusal,))
+    desired = refused(snapshot(inference_service(), MEMBERS), refusal)
+    without = refused(snapshot(members=MEMBERS), refusal)
 
     assert said(desired) == [("InferenceService", "r1", "FI870")]
     assert said(without) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
@@ -192,41 +192,16 @@ def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member
 def test_a_refused_objective_is_reported_at_the_priority_beside_routes() -> None:
     refusal = Refusal("FI870", "this cluster has no InferenceObjective", "InferenceObjective")
 
-    (finding,) = desired_state(snapshot(members=(decode(),)), SETTINGS, (refusal,)).of_routes
+    (finding,) = refused(snapshot(members=(decode(),)), refusal).of_routes
 
     assert finding.error.path == "metadata.annotations[fusioninfer.io/priority]"
     assert finding.error.severity == "warning"
-
-
-def test_an_old_volcano_removes_the_pod_group_only() -> None:
-    refusal = Refusal("FI408", "too old", "PodGroup")
-
-    desired = desired_state(snapshot(members=ROUTED), SETTINGS, (refusal,))
-
-    assert (kinds(desired), {code for _, _, code in said(desired)}) == (["Service", *PARTS], {"FI408"})
 
 
 def revisions(*members: Member) -> Snapshot:
     """Return two revisions of a DisaggregatedSet: the first has `MEMBERS`, the second these."""
     gangs = (Situation(KEY, MEMBERS, group=FIRST), Situation(KEY, members, group=SECOND))
     return Snapshot(Situation(KEY, ()), revisions=gangs)
-
-
-def test_a_refused_pod_group_is_reported_on_its_own_revision_only() -> None:
-    refusal = Refusal("FI411", "a webhook refuses it", "PodGroup", name=SECOND)
-
-    desired = desired_state(revisions(prefill("new-p"), decode("new-d")), SETTINGS, (refusal,))
-
-    assert sorted(said(desired)) == [("LeaderWorkerSet", name, "FI411") for name in ("new-d", "new-p")]
-
-
-def test_an_old_volcano_is_reported_on_all_revisions() -> None:
-    refusal = Refusal("FI408", "too old", "PodGroup", name=SECOND)
-
-    desired = desired_state(revisions(prefill("new-p"), decode("new-d")), SETTINGS, (refusal,))
-
-    assert {name for _, name, _ in said(desired)} == {"d", "p", "new-d", "new-p"}
-    assert kinds(desired) == ["Service"]
 
 
 def test_a_revision_whose_members_disagree_holds_its_own_pod_group_only() -> None:

@@ -246,7 +246,7 @@ def test_a_service_with_any_object_is_planned_and_reported(data: st.DataObject) 
                 data.draw(spoiled(kind)) | {"metadata": SAMPLES[kind]["metadata"] | {"resourceVersion": "9"}},
             )
 
-    snapshot = observe(KEY, caches, ServiceMemory(), "")
+    snapshot = observe(KEY, caches, ServiceMemory())
     desired = desired_state(snapshot, Settings())
 
     for obj in desired.objects:

@@ -81,8 +81,8 @@ async def test_a_refusal_in_changing_words_causes_one_event(
         )
         await quiet()
 
-    said = [event for event in api.findings() if event["reason"] == "PodGroupRefused"]
-    assert sorted(event["involvedObject"]["name"] for event in said) == ["r1-decode", "r1-prefill"]
+    said = [event for event in api.findings() if event["reason"] == "ObjectRefused"]
+    assert [event["involvedObject"]["name"] for event in said] == ["r1"]
     told = [one for state in controller.states.values() for one in state.events.events.values()]
     assert sum(bool(one.latest.name) for one in told) <= 4
 

@@ -2,11 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from catalog.codes import CODES
 from sync import WORKERS
@@ -14,7 +12,6 @@ from sync.controller import Controller
 from sync.decide import FIGHT
 from sync.kinds import LWS, POD_GROUP
 from sync.lease import LeadershipLostError
-from sync.observed.volcano import SCHEDULER
 from sync.state import ServiceState
 from tests.builders.patience import PATIENCE
 from tests.sync.conftest import WITHOUT_API, Background, Start, eventually, quiet
@@ -232,22 +229,7 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api) -> None:
     await eventually(lambda: reasons(api) == [("d", "LeaderWorkerSetGangScheduling")])
 
 
-# --- an old Volcano ---------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("service")
-async def test_an_answer_about_volcano_that_is_no_object_ends_no_controller(api: Api, start: Start) -> None:
-    """A proxy may answer for the API server."""
-    api.fault = lambda request: web.Response(text="<html>") if request.path == SCHEDULER else None
-
-    start()
-
-    await eventually(lambda: PG in api.objects)
-
-
-def is_installed(api: Api) -> None:
-    template = {"spec": {"containers": [{"image": "volcanosh/vc-scheduler:v1.13.2"}]}}
-    api.objects[SCHEDULER] = {"kind": "Deployment", "metadata": {}, "spec": {"template": template}}
+# --- an old definition of PodGroups -----------------------------------------------------------------
 
 
 def prunes(api: Api) -> None:
@@ -265,23 +247,15 @@ def is_missing(api: Api) -> None:
 
 @pytest.mark.usefixtures("service")
 @pytest.mark.parametrize(
-    ("cause", "configured"),
-    [
-        (lambda _api: None, "1.14.0"),
-        (is_installed, ""),
-        (prunes, ""),
-        (knows_no_subgroups, ""),
-        (is_missing, ""),
-    ],
-    ids=["configured", "its image", "pruned", "not in the schema", "no CRD"],
+    "cause", [prunes, knows_no_subgroups, is_missing], ids=["pruned", "not in the schema", "no definition"]
 )
-async def test_an_old_volcano_or_a_crd_without_subgroups_gets_no_pod_group(
-    api: Api, start: Start, cause: Callable[[Api], None], configured: str
+async def test_a_definition_without_subgroups_gets_no_pod_group(
+    api: Api, start: Start, cause: Callable[[Api], None]
 ) -> None:
     cause(api)
 
-    start(settings=replace(WITHOUT_API, volcano_version=configured))
-    await eventually(lambda: reasons(api) == [("d", "VolcanoTooOld"), ("p", "VolcanoTooOld")])
+    start(settings=WITHOUT_API)
+    await eventually(lambda: reasons(api) == [("d", "KindNotInstalled"), ("p", "KindNotInstalled")])
 
     assert api.kept("podgroups") == []
 
@@ -298,7 +272,7 @@ async def test_a_refused_pod_group_is_reported_and_tried_again(
     api.fault = lambda request: status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
     start()
     await eventually(lambda: len(api.findings()) == 2)
-    assert f"{message}; tried again within a minute (FI411: " in api.findings()[0]["message"]
+    assert f"{message}; tried again within a minute (FI872: " in api.findings()[0]["message"]
 
     api.fault = lambda _request: None
 

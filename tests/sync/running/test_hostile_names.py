@@ -281,7 +281,6 @@ OPERATORS: Final = {
     ("GET", "/api/v1/namespaces/fusioninfer-system/configmaps"),
     ("GET", "/apis/coordination.k8s.io/v1/namespaces/fusioninfer-system/leases/fusioninfer-sync"),
     ("GET", "/apis/fusioninfer.io/v1alpha1/namespaces/fusioninfer-system/inferencetemplates"),
-    ("GET", "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler"),
 }
 """What commands read in the namespaces of operators."""
 

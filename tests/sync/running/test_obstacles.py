@@ -71,7 +71,7 @@ async def test_without_the_kind_of_objectives_requests_are_served_and_a_warning_
 async def test_objectives_that_the_endpoint_picker_comes_to_ignore_are_reported(
     api: Api, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sync.controller.VERSION_INTERVAL", 0.05)
+    monkeypatch.setattr("sync.controller.OBJECTIVES_INTERVAL", 0.05)
     there: list[Object] = []
     resources = {"kind": "APIResourceList", "resources": there}
     discovery = f"/apis/{ROUTER_OBJECTIVES_API}"

@@ -31,7 +31,7 @@ def crowd(build: Callable[[int], Object], count: int) -> Caches:
 
 
 def observed(caches: Caches) -> Snapshot:
-    return observe(KEY, caches, ServiceMemory(), "")
+    return observe(KEY, caches, ServiceMemory())
 
 
 def reconcile(caches: Caches) -> None:
