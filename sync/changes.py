@@ -13,7 +13,7 @@ from intent.errors import Subject
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text
 from sync.decide import ChangeVerb
-from sync.events import Occurrence
+from sync.events import Occurrence, event_name
 from sync.kinds import OUTPUTS, ROUTES
 from sync.observe import ServiceMemory
 from sync.observed.cached import AppliedObject
@@ -125,4 +125,6 @@ def _subjects(one: Change, snapshot: Snapshot) -> tuple[Subject, ...]:
 
 
 def _occurrence(subject: Subject, reason: str, message: str, about: str = "") -> Occurrence:
-    return Occurrence(subject, reason, message, EVENTS[reason].event or "Normal", about)
+    """Return what happened; `about` distinguishes several of one reason, empty if the reason is enough."""
+    name = event_name(subject, reason, about)
+    return Occurrence(subject, reason, message, name, EVENTS[reason].event or "Normal")

@@ -1,12 +1,13 @@
 """Records Events: findings while they hold, and what happened once.
 
-A finding is an occurrence that lasts. Rules of this file, as of client-go's recorder:
-1. A finding is identified by its code, its subject and its path, and so is its Event: a new leader creates no
- second one, and a message that changes with each try (it quotes a port, a time) updates one Event. It is
- written once it has lasted, and again if it returns, persists, or is reworded.
-2. What happened once and repeats increases the count of its Event, at intervals that double. A service may
+A finding is an occurrence that lasts. Rules of this file:
+1. An Event has a name by its object and what it is about, not by its message, which may change with each try
+ (it quotes a port, a time). It is applied server-side: a new leader creates no second one, and one that has
+ expired is created again.
+2. A finding is written once it has lasted, and again if it returns, persists, or is reworded.
+3. What happened once and repeats increases the count of its Event, at intervals that double. A service may
  write `BURST` such Events at once, then one in `REFILL` seconds; what exceeds that waits, counted.
-3. Events are best effort: nothing waits for one. One that is refused is tried again with a growing delay if
+4. Events are best effort: nothing waits for one. One that is refused is tried again with a growing delay if
  its finding holds, else dropped. After one that the API server does not answer, the others wait.
 """
 
@@ -24,8 +25,8 @@ from catalog.codes import CODES
 from intent import Object
 from intent.errors import Finding, Subject, printable
 from intent.names import api_path
-from kube.client import NO_ANSWER, NOT_FOUND, ApiError, logged
-from kube.request import Request, create, patch
+from kube.client import NO_ANSWER, ApiError, logged
+from kube.request import Request, apply
 from sync.clock import now
 from sync.status.reasons import EventType
 
@@ -56,17 +57,11 @@ class Occurrence:
     subject: Subject
     reason: str
     message: str
+    name: str
+    """The name of its Event (`event_name`)."""
     type: EventType = "Normal"
-    about: str = ""
-    """Distinguishes occurrences of one reason; empty: the reason is enough."""
-    name: str = ""
-    """Of a finding: the name of its Event. It lasts until it is not found any more."""
-
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """What two occurrences share that are one Event."""
-        one = self.subject
-        return (self.name,) if self.name else (one.uid, one.kind, one.name, self.reason, self.about)
+    lasts: bool = False
+    """Whether it is a finding: it lasts until it is not found any more."""
 
 
 @dataclass(slots=True)
@@ -78,7 +73,8 @@ class Event:
     """When the occurrences that wait are written."""
     waiting: int = 0
     """Occurrences that are not written yet; of a finding 1 while it holds."""
-    name: str = ""
+    first: str = field(default_factory=now)
+    """When it happened first (RFC 3339)."""
     times: int = 0
     """The count of the Event; 0: this process did not write it."""
     told: int = 0
@@ -91,11 +87,11 @@ class Event:
     @property
     def holds(self) -> bool:
         """Whether it is of a finding that holds."""
-        return bool(self.latest.name and self.waiting)
+        return bool(self.latest.lasts and self.waiting)
 
     def note(self, one: Occurrence, moment: float) -> None:
         """Note that something happened, or is found."""
-        if not one.name:
+        if not one.lasts:
             self.waiting += 1
         elif not self.waiting:
             self.waiting, self.due = 1, moment + PATIENCE
@@ -106,16 +102,17 @@ class Event:
     async def write(self, send: Send) -> bool:
         """Write it, and decide when to do so again; return whether the API server answered."""
         told, is_answered, delay = hash(self.latest.message), True, self._delay()
-        self.waiting, waiting = 1 if self.latest.name else 0, self.waiting
+        self.waiting, count = int(self.latest.lasts), self.times + self.waiting
+        path = api_path("/api/v1/namespaces", self.latest.subject.namespace, "events", self.latest.name)
         try:
-            if not await self._send(send, waiting):  # a finding is written when the service is resumed
-                return True
+            if await send(apply(path, rendered(self.latest, self.first, count))) is None:
+                return True  # a finding is written when the service is resumed
         except (ApiError, *NO_ANSWER) as error:
             is_answered = isinstance(error, ApiError)
             log.warning("event not written", reason=self.latest.reason, error=logged(error))
         else:
-            self.tries -= bool(self.latest.name) and told == self.told
-            self.told, delay = told, REPEAT if self.latest.name else delay
+            self.tries -= self.latest.lasts and told == self.told
+            self.told, self.times, delay = told, count, REPEAT if self.latest.lasts else delay
         self.tries, self.at = self.tries + 1, time.monotonic()
         self.due = self.at + delay
         return is_answered
@@ -123,42 +120,13 @@ class Event:
     def _delay(self) -> float:
         return min(REPEAT, AGAIN * 2.0 ** min(self.tries, 20))
 
-    async def _send(self, send: Send, waiting: int) -> bool:
-        """Increase the count of the Event; create it if there is none. Return whether it was sent."""
-        one, count = self.latest, self.times + waiting
-        events = api_path("/api/v1/namespaces", one.subject.namespace, "events")
-        if self.times:
-            change = {"count": count, "lastTimestamp": now(), "message": _printable(one.message)}
-            try:
-                is_sent = await send(patch(api_path(events, self.name), change)) is not None
-            except ApiError as error:
-                if error.code != NOT_FOUND:
-                    raise
-            else:
-                self.times = count if is_sent else self.times
-                return is_sent
-        name = one.name or f"{one.subject.name}.{time.time_ns():x}"  # as client-go names Events
-        try:
-            is_sent = await send(create(events, rendered(one, name, waiting))) is not None
-        except ApiError as error:
-            if not (one.name and error.exists):  # an earlier leader created it
-                raise
-            is_sent = True
-        if is_sent:
-            self.name, self.times = name, waiting
-        return is_sent
-
-
-def _printable(message: str) -> str:
-    return printable(message)[:LONGEST]
-
 
 @dataclass(slots=True)
 class ServiceEvents:
     """The Events that this process wrote about one service."""
 
-    events: dict[tuple[str, ...], Event] = field(default_factory=dict)
-    """By the identity of their occurrences."""
+    events: dict[str, Event] = field(default_factory=dict)
+    """By name."""
     free_at: float = -math.inf
     """When one more may be written about what happened, without a burst."""
     codes: tuple[str, ...] = ()
@@ -171,15 +139,15 @@ class ServiceEvents:
         """
         moment, found = time.monotonic(), tuple(found)
         for one in found:
-            self.events.setdefault(one.identity, Event(one, moment)).note(one, moment)
-        holding = {one.identity for one in found}
+            self.events.setdefault(one.name, Event(one, moment)).note(one, moment)
+        holding = {one.name for one in found}
         for event in self.events.values():
-            if event.holds and event.latest.identity not in holding:
+            if event.holds and event.latest.name not in holding:
                 event.waiting, event.at = 0, moment
         for event in self.events.values():
             if not event.waiting or event.due > moment:
                 continue
-            if not (event.latest.name or self._may_write(moment)):
+            if not (event.latest.lasts or self._may_write(moment)):
                 event.due = moment + REFILL
             elif not await event.write(send):
                 return AGAIN
@@ -205,11 +173,14 @@ class ServiceEvents:
 
 def lasting(findings: Iterable[Finding]) -> Iterator[Occurrence]:
     """Yield findings as occurrences, by the names of their Events; duplicates once."""
+    named = {
+        (event_name(one.subject, one.error.code, one.error.path), one.error.message): one for one in findings
+    }
     seen = Counter[str]()
-    for (first, _), finding in {(event_name(one), one.error.message): one for one in findings}.items():
-        name, seen[first] = event_name(finding, seen[first]), seen[first] + 1
-        reason = CODES[finding.error.code].event
-        yield Occurrence(finding.subject, reason, _message(finding), "Warning", name=name)
+    for (first, _), one in named.items():
+        name = f"{first}.{seen[first]}" if seen[first] else first
+        seen[first] += 1
+        yield Occurrence(one.subject, CODES[one.error.code].event, _message(one), name, "Warning", lasts=True)
 
 
 def _message(finding: Finding) -> str:
@@ -220,19 +191,19 @@ def _message(finding: Finding) -> str:
     return printable(f"{where}{error.message}")[: LONGEST - len(tail)] + tail
 
 
-def event_name(finding: Finding, place: int = 0) -> str:
-    """Return the name of an Event: object, code and path; `place` numbers those that share all three."""
-    known = (finding.subject.uid, finding.error.code, finding.error.path, *([str(place)] if place else ()))
-    return f"{finding.subject.name}.{blake2b('/'.join(known).encode(), digest_size=8).hexdigest()}"
+def event_name(subject: Subject, *about: str) -> str:
+    """Return the name of the Event of an object about something."""
+    digest = blake2b("/".join((subject.uid, *about)).encode(), digest_size=8)
+    return f"{subject.name}.{digest.hexdigest()}"
 
 
-def rendered(one: Occurrence, name: str, count: int = 1) -> Object:
-    """Render a `v1` Event."""
-    at, subject = now(), one.subject
+def rendered(one: Occurrence, first: str, count: int) -> Object:
+    """Render a `v1` Event of what happened first at a time (RFC 3339), and so many times until now."""
+    subject = one.subject
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": subject.namespace},
+        "metadata": {"name": one.name, "namespace": subject.namespace},
         "involvedObject": {
             "apiVersion": subject.api_version,
             "kind": subject.kind,
@@ -242,9 +213,9 @@ def rendered(one: Occurrence, name: str, count: int = 1) -> Object:
         },
         "type": one.type,
         "reason": one.reason,
-        "message": _printable(one.message),
+        "message": printable(one.message)[:LONGEST],
         "source": {"component": "fusioninfer-sync"},
-        "firstTimestamp": at,
-        "lastTimestamp": at,
+        "firstTimestamp": first,
+        "lastTimestamp": now(),
         "count": count,
     }

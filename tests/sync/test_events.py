@@ -10,7 +10,7 @@ import grimp
 
 from catalog.codes import CODES
 from intent.errors import FieldError, Finding, Subject
-from sync.events import event_name, lasting, rendered
+from sync.events import lasting, rendered
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
@@ -46,14 +46,14 @@ def test_every_code_of_a_service_has_a_reason() -> None:
 
 
 def test_the_name_of_an_event_stays_the_same() -> None:
-    finding = Finding(prefill().subject, ERROR)
+    (found,) = lasting([Finding(prefill().subject, ERROR)])
 
-    assert event_name(finding) == "p.79b8cd567c52d105"
+    assert found.name == "p.79b8cd567c52d105"
 
 
 def test_an_event_is_about_its_subject() -> None:
     (found,) = lasting([Finding(SERVICE, ERROR)])
-    told = rendered(found, "r1.0")
+    told = rendered(found, "2026-01-01T00:00:00Z", 1)
 
     assert told["involvedObject"] == {
         "apiVersion": "fusioninfer.io/v1alpha1",
@@ -68,7 +68,7 @@ def test_the_message_of_an_event_controls_no_terminal() -> None:
     wrong = FieldError("spec", None, f"has {HOSTILE * 300}", "FI108")
 
     (found,) = lasting([Finding(SERVICE, wrong)])
-    message = rendered(found, "r1.0")["message"]
+    message = rendered(found, "2026-01-01T00:00:00Z", 1)["message"]
 
     assert message.isprintable()
     assert (len(message), message[-1]) == (1024, ")")

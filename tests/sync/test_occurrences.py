@@ -9,7 +9,7 @@ from intent import Object
 from kube.client import ApiError
 from kube.request import Request
 from sync import events
-from sync.events import AGAIN, BURST, MOST, REPEAT, Occurrence, ServiceEvents
+from sync.events import AGAIN, BURST, MOST, REPEAT, Occurrence, ServiceEvents, event_name
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def happened(about: str = "", message: str = "m") -> Occurrence:
-    return Occurrence(SUBJECT, "Updated", message, about=about)
+    return Occurrence(SUBJECT, "Updated", message, event_name(SUBJECT, "Updated", about))
 
 
 def counts(sent: Sent) -> list[int]:
@@ -60,9 +60,10 @@ async def test_a_repetition_is_counted_later_in_the_same_event(clock: Clock) -> 
     clock.now += 10
     assert await recorder.record(sent, []) is None
 
-    assert [request.verb for request in sent] == ["create", "patch"]
+    assert [request.verb for request in sent] == ["apply", "apply"]
     assert counts(sent) == [1, 3]
-    assert sent[1].path.endswith(sent[0].body["metadata"]["name"])  # type: ignore[index, call-overload] # the body is a map
+    assert sent[1].path == sent[0].path
+    assert sent[1].body["firstTimestamp"] == sent[0].body["firstTimestamp"]  # type: ignore[index, call-overload] # the body is a map
     assert sent[1].body["message"] == "n"  # type: ignore[index, call-overload] # the body is a map
 
 
@@ -75,24 +76,6 @@ async def test_the_interval_of_repetitions_doubles(clock: Clock) -> None:
         clock.now += waits[-1] or 0.0
 
     assert waits == [10.0, 20.0, 40.0, 80.0, 160.0]
-
-
-async def test_an_event_that_expired_is_created_again(clock: Clock) -> None:
-    recorder, sent = ServiceEvents(), Sent()
-    await recorder.record(sent, [happened()])
-    clock.now += 60
-    gone = ApiError(404, {"reason": "NotFound"})
-
-    async def answer(request: Request) -> Object:
-        sent.append(request)
-        if request.verb == "patch":
-            raise gone
-        return {}
-
-    await recorder.record(answer, [happened()])
-
-    assert [request.verb for request in sent] == ["create", "patch", "create"]
-    assert counts(sent)[-1] == 1
 
 
 async def test_a_service_writes_few_events_at_once_and_the_rest_later(clock: Clock) -> None:
@@ -152,7 +135,7 @@ async def test_the_message_of_an_event_controls_no_terminal(clock: Clock) -> Non
     assert [one.isprintable() for one in messages] == [True, True]
 
 
-FOUND: Final = Occurrence(SUBJECT, "WaitingForRole", "m", "Warning", name="p.1")
+FOUND: Final = Occurrence(SUBJECT, "WaitingForRole", "m", "p.1", "Warning", lasts=True)
 
 
 async def test_a_finding_is_written_once_it_has_lasted_and_again_while_it_persists(clock: Clock) -> None:
@@ -165,7 +148,7 @@ async def test_a_finding_is_written_once_it_has_lasted_and_again_while_it_persis
     clock.now += REPEAT
     await recorder.record(sent, [FOUND])
 
-    assert (counts(sent), [one.verb for one in sent]) == ([1, 2], ["create", "patch"])
+    assert counts(sent) == [1, 2]
 
 
 async def test_a_new_message_of_a_finding_that_has_long_persisted_is_written_soon(clock: Clock) -> None:
@@ -206,4 +189,4 @@ async def test_a_refused_event_of_a_finding_is_tried_again_later_and_later(clock
     await recorder.record(sent, [FOUND])
 
     assert waits == [pytest.approx(seconds) for seconds in (10.0, 20.0, 40.0)]
-    assert (counts(sent), recorder.events[FOUND.identity].times) == ([1] * 4, 1)
+    assert (counts(sent), recorder.events[FOUND.name].times) == ([1] * 4, 1)

@@ -84,7 +84,7 @@ async def test_a_refusal_in_changing_words_causes_one_event(
     said = [event for event in api.findings() if event["reason"] == "ObjectRefused"]
     assert [event["involvedObject"]["name"] for event in said] == ["r1"]
     told = [one for state in controller.states.values() for one in state.events.events.values()]
-    assert sum(bool(one.latest.name) for one in told) <= 4
+    assert sum(one.latest.lasts for one in told) <= 4
 
 
 def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
@@ -112,7 +112,7 @@ async def test_findings_that_no_longer_hold_are_forgotten_in_time(
     await eventually(lambda: api.objects[POD_GROUP.path(HOME, "r1")]["spec"]["minMember"] == 4)
 
     (state,) = controller.states.values()
-    await eventually(lambda: not any(one.latest.name for one in state.events.events.values()))
+    await eventually(lambda: not any(one.latest.lasts for one in state.events.events.values()))
 
 
 @pytest.mark.usefixtures("served")

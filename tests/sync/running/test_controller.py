@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from catalog.codes import CODES
 from sync import WORKERS
@@ -215,7 +216,7 @@ async def test_a_new_leader_does_not_repeat_the_events_of_the_old_one(api: Api, 
     start()
     await quiet()
 
-    assert [method for method, path in api.writes if "/events" in path] == ["POST", "POST"]
+    assert [method for method, path in api.writes if "/events" in path] == ["PATCH", "PATCH"]
 
 
 @pytest.mark.usefixtures("running")
@@ -232,13 +233,18 @@ async def test_lws_own_gang_scheduling_is_reported(api: Api) -> None:
 # --- an old definition of PodGroups -----------------------------------------------------------------
 
 
+def is_applied(request: web.Request) -> bool:
+    """Return whether a request changes a PodGroup."""
+    return request.method == "PATCH" and "/podgroups" in request.path
+
+
 def prunes(api: Api) -> None:
     api.prune = lambda obj: obj["spec"].pop("subGroupPolicy", None)
 
 
 def knows_no_subgroups(api: Api) -> None:
     message = "failed to create typed patch object: .spec.subGroupPolicy: field not declared in schema"
-    api.fault = lambda request: status(500, "", message) if request.method == "PATCH" else None
+    api.fault = lambda request: status(500, "", message) if is_applied(request) else None
 
 
 def is_missing(api: Api) -> None:
@@ -269,7 +275,7 @@ async def test_a_refused_pod_group_is_reported_and_tried_again(
 ) -> None:
     monkeypatch.setattr("sync.state.RETRY_REFUSED", 0.1)
     message = "queue gpu is not open"
-    api.fault = lambda request: status(403, "Forbidden", message, "r1") if request.method == "PATCH" else None
+    api.fault = lambda request: status(403, "Forbidden", message, "r1") if is_applied(request) else None
     start()
     await eventually(lambda: len(api.findings()) == 2)
     assert f"{message}; tried again within a minute (FI872: " in api.findings()[0]["message"]

@@ -22,7 +22,7 @@ async def test_a_refused_event_affects_nothing_else(api: Api, start: Start) -> N
     asked: list[str] = []
 
     def refuse_the_first(request: web.Request) -> web.StreamResponse | None:
-        if request.method != "POST" or not request.path.endswith("/events"):
+        if request.method != "PATCH" or "/events/" not in request.path:
             return None
         asked.append(request.path)
         return status(500, "InternalError", "no Event is taken", name="x") if len(asked) == 1 else None
