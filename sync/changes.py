@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from intent import Object
-from intent.annotations import PAUSED, ROLES
+from intent.annotations import PAUSED
 from intent.errors import Subject
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text
@@ -19,7 +19,6 @@ from sync.observe import ServiceMemory
 from sync.observed.cached import AppliedObject
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.pod_group import KIND as POD_GROUP
-from sync.parts.desired import Desired
 from sync.snapshot import Snapshot
 from sync.status import by_type
 from sync.status.reasons import EVENTS
@@ -39,7 +38,7 @@ class Change:
         return f"{self.kind} {self.row.name}"
 
 
-def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
+def occurrences(changes: Iterable[Change], snapshot: Snapshot) -> Iterator[Occurrence]:
     """Yield what to record about the changes of one reconcile; several changes of one sort are one Event."""
     sorts: dict[tuple[Subject, ChangeVerb, str], list[str]] = {}
     for one in changes:
@@ -47,7 +46,7 @@ def occurrences(changes: Iterable[Change], snapshot: Snapshot, desired: Desired)
             yield from _undone(one, snapshot)
             continue
         for subject in _subjects(one, snapshot):
-            sorts.setdefault((subject, one.verb, _reason(one)), []).append(_text(one, desired))
+            sorts.setdefault((subject, one.verb, _reason(one)), []).append(str(one))
     for (subject, verb, reason), texts in sorts.items():
         message = f"{verb} {', '.join(texts)}"
         yield _occurrence(subject, reason, message, about=message)
@@ -83,22 +82,6 @@ def _reason(one: Change) -> str:
     if one.kind == POD_GROUP:
         return "GangOpened"
     return "RoutesCreated" if one.kind in ROUTES else "Created"
-
-
-def _text(one: Change, desired: Desired) -> str:
-    """Return the name of an object; of a new PodGroup also what starts together."""
-    if (one.kind, one.verb) != (POD_GROUP, "created"):
-        return str(one)
-    found = (
-        obj for obj in desired.objects if (obj["kind"], obj["metadata"]["name"]) == (one.kind, one.row.name)
-    )
-    return f"{one}: {_gate(next(found, {}))}"
-
-
-def _gate(pod_group: Object) -> str:
-    roles = mapping(mapping(pod_group.get("metadata")).get("annotations")).get(ROLES, "")
-    count = mapping(pod_group.get("spec")).get("minMember", 1)
-    return f"the required roles exist ({roles.replace(',', ', ')}); {count} pods start together"
 
 
 def _undone(one: Change, snapshot: Snapshot) -> Iterator[Occurrence]:

@@ -117,7 +117,7 @@ class Controller:
         said = _in_events_alone(snapshot, unapplied)
         findings = (*desired.all_findings, *said)
         self._count(state, findings)
-        found = (*lasting(findings), *self._occurrences(state, snapshot, desired))
+        found = (*lasting(findings), *self._occurrences(state, snapshot))
         send = partial(self.writer.send, state, "Event", at_most=EVENT_SECONDS)
         # A timer is needed; the return of an unavailable kind is announced by `Availability.recovered`.
         is_refused = any(one.code != UNAVAILABLE for one in unapplied.refusals)
@@ -196,11 +196,11 @@ class Controller:
             return await self.writer.report(state, service, status)
         return None
 
-    def _occurrences(self, state: ServiceState, snapshot: Snapshot, desired: Desired) -> Iterator[Occurrence]:
+    def _occurrences(self, state: ServiceState, snapshot: Snapshot) -> Iterator[Occurrence]:
         """Yield what this reconcile changed, and whether the service became ready."""
         changes, state.changes = state.changes, []
         if changes:
-            yield from occurrences(changes, snapshot, desired)
+            yield from occurrences(changes, snapshot)
         row = cache_of(self.caches, INFERENCE_SERVICE).rows.get(state.key)
         if row is not None and row.status != state.memory.status:
             yield from conditions_changed(state.memory, (snapshot.service or row).status, row)

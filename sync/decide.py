@@ -155,7 +155,7 @@ def before_dry_run(
     if stored and not is_ours(attempt.kind, stored, service, owners):
         return foreign(attempt.kind, row.name)
     if problem := attempt.kind.ownership.blocked(stored, row):
-        return Refusal(BLOCKED, problem, attempt.kind.kind, name=row.name)
+        return Refusal(BLOCKED, problem, attempt.kind.kind)
     if stored and attempt.history.contested_for(attempt.digest, now):
         fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
         return refused(attempt.kind, row.name, CONTESTED, f"{fight}; it is left alone")
@@ -169,7 +169,7 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
     """
     kind, stored, ownership = attempt.kind, attempt.stored, attempt.kind.ownership
     if answer and (problem := ownership.verify(attempt.desired, answer)):
-        return Refusal(ABSENT, problem, kind.kind, name=attempt.row.name)
+        return Refusal(ABSENT, problem, kind.kind)
     premerge = ownership.premerge(stored, attempt.desired, answer is None) if stored else {}
     is_plain = bool(stored and answer) and not premerge and not is_released
     if stored and answer and is_plain and stored.fingerprint == kind.projected(answer).fingerprint:
@@ -187,7 +187,7 @@ def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
     install = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
     if error.code == INVALID and UNANSWERED in str(error):
         message = f"admission does not answer for {kind.kind} {name}"
-        return Refusal(UNEXPANDED, message, kind.kind, name=name)
+        return Refusal(UNEXPANDED, message, kind.kind)
     if error.code == INVALID and (why := _NOT_EXPANDED.search(str(error))):
         return refused(kind, name, REFUSED, f"is refused: {why[1]}")
     if error.code == NOT_FOUND and not error.named:
@@ -211,7 +211,7 @@ def foreign(kind: Kind[Any], name: str) -> Refusal:
 
 def refused(kind: Kind[Any], name: str, code: str, problem: str) -> Refusal:
     """Return the refusal of one object: a code, and what is wrong with it."""
-    return Refusal(code, f"{kind.kind} {name} {problem}", kind.kind, name=name)
+    return Refusal(code, f"{kind.kind} {name} {problem}", kind.kind)
 
 
 # --- deletions --------------------------------------------------------------------------------------

@@ -64,8 +64,6 @@ class Refusal:
     kind: str
     retryable: bool = False
     """Whether another try may succeed."""
-    name: str = ""
-    """The name of the object; empty if the refusal concerns all objects of the kind."""
 
 
 def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
