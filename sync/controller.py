@@ -28,7 +28,7 @@ from sync.live import OwnerCheck, read_configuration
 from sync.metrics import ControllerMetrics
 from sync.observe import observe
 from sync.observed.index_keys import IndexKey, Key, service_keys
-from sync.parts.desired import Desired, Refusal, combined, refusal_finding
+from sync.parts.desired import Desired, Refusal, combined
 from sync.parts.service import ALL, UNAVAILABLE, desired_state, refused, unavailable
 from sync.queue import Queue
 from sync.snapshot import Snapshot
@@ -49,31 +49,28 @@ OBJECTIVES_INTERVAL: Final = 60.0
 
 @dataclass(slots=True)
 class Unapplied:
-    """The desired objects of one service that could not be applied."""
+    """What one reconcile could not do."""
 
     refusals: list[Refusal] = field(default_factory=list)
     errors: list[ApiError] = field(default_factory=list)
     """Errors that another try may avoid."""
     kinds: set[str] = field(default_factory=set)
-    """Kinds with a missing desired object (`kinds.part_of`)."""
-    others: list[Refusal] = field(default_factory=list)
-    """Deletions and a status that failed; only Events say so."""
+    """Kinds with a desired object that was not applied (`kinds.part_of`)."""
     is_crossed: bool = False
     """Whether another write crossed one of this reconcile: what was seen is no longer so."""
 
     def add(self, obj: Object, *refusals: Refusal) -> None:
         """Add a desired object that was not applied, and why."""
-        part = part_of(obj["kind"], obj["metadata"]["name"])
-        self.refusals += (replace(refusal, kind=part) for refusal in refusals)
-        self.kinds.add(part)
+        self.refusals += refusals
+        self.kinds.add(part_of(obj["kind"], obj["metadata"]["name"]))
 
-    def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> tuple[Refusal, ...]:
-        """Add an error of a request; return what to say about it: nothing if another write crossed it."""
+    def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> None:
+        """Add an error of a request; if another write crossed it, it is no refusal."""
         self.errors.append(error)
         if error.crossed:
             self.is_crossed = True
-            return ()
-        return (retryable(kind, name, error, problem),)
+        else:
+            self.refusals.append(retryable(kind, name, error, problem))
 
 
 @dataclass(slots=True)
@@ -104,20 +101,17 @@ class Controller:
         snapshot = await self._with_configuration(self.observe(state))
         desired = desired_state(snapshot, self.settings)
         unapplied = await self.apply_all(state, snapshot, desired)
-        if unapplied.refusals:
-            desired = combined((desired, *(refused(snapshot, refusal) for refusal in unapplied.refusals)))
         await self.prune(state, snapshot, desired, unapplied)
-        report_in, left_alone = None, state.contested
+        reported, report_in, left_alone = _with_refusals(snapshot, desired, unapplied), None, state.contested
         try:
             if not unapplied.is_crossed:
                 missing = frozenset(unapplied.kinds) | left_alone.keys() & (ALL | {API})
-                report_in = await self.report(state, snapshot, desired, missing)
+                report_in = await self.report(state, snapshot, reported, missing)
         except ApiError as error:
-            unapplied.others += unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
-        said = _in_events_alone(snapshot, unapplied)
-        findings = (*desired.all_findings, *said)
-        self._count(state, findings)
-        found = (*lasting(findings), *self._occurrences(state, snapshot))
+            unapplied.fail(error, INFERENCE_SERVICE, key[1], "keeps its old status")
+            reported = _with_refusals(snapshot, desired, unapplied)
+        self._count(state, reported.all_findings)
+        found = (*lasting(reported.all_findings), *self._occurrences(state, snapshot))
         send = partial(self.writer.send, state, "Event", at_most=EVENT_SECONDS)
         # A timer is needed; the return of an unavailable kind is announced by `Availability.recovered`.
         is_refused = any(one.code != UNAVAILABLE for one in unapplied.refusals)
@@ -150,7 +144,7 @@ class Controller:
         for obj in desired.objects:
             kind = OUTPUTS[obj["kind"]]
             if why := snapshot.unknown.get(kind.kind):
-                unapplied.add(obj, unavailable(kind.kind, why))
+                unapplied.add(obj, unavailable(kind.kind, why, part_of(kind.kind, obj["metadata"]["name"])))
                 continue
             if kind.ownership.requires & unapplied.kinds:
                 unapplied.add(obj)
@@ -159,7 +153,8 @@ class Controller:
                 if refusal := await self.writer.apply(state, kind, obj, check):
                     unapplied.add(obj, refusal)
             except ApiError as error:
-                unapplied.add(obj, *unapplied.fail(error, kind, obj["metadata"]["name"], "is not written"))
+                unapplied.add(obj)
+                unapplied.fail(error, kind, obj["metadata"]["name"], "is not written")
         return unapplied
 
     async def prune(
@@ -175,7 +170,7 @@ class Controller:
                 if await check.allows_deletion(row):
                     await self.writer.delete(state, kind, row)
             except ApiError as error:
-                unapplied.others += unapplied.fail(error, kind, row.name, "is not deleted")
+                unapplied.fail(error, kind, row.name, "is not deleted")
 
     async def report(
         self, state: ServiceState, before: Snapshot, desired: Desired, unapplied: frozenset[str]
@@ -309,8 +304,7 @@ class Controller:
             await asyncio.sleep(OBJECTIVES_INTERVAL)
 
 
-def _in_events_alone(snapshot: Snapshot, unapplied: Unapplied) -> Iterator[Finding]:
-    """Report what failed after the status was computed."""
-    for refusal in unapplied.others:
-        path = "status" if refusal.kind == INFERENCE_SERVICE.kind else "spec"
-        yield from (refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
+def _with_refusals(snapshot: Snapshot, desired: Desired, unapplied: Unapplied) -> Desired:
+    """Return what is desired, with the findings about what was refused."""
+    found = tuple(refused(snapshot, refusal) for refusal in unapplied.refusals)
+    return combined((desired, *found)) if found else desired

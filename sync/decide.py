@@ -16,7 +16,7 @@ from intent.annotations import NOT_EXPANDED, UNANSWERED
 from intent.inferenceservice.v1alpha1 import KIND
 from kube.client import NOT_FOUND, ApiError
 from sync.clock import MINUTE
-from sync.kinds import OUTPUTS, Kind, is_ours
+from sync.kinds import OUTPUTS, Kind, is_ours, part_of
 from sync.observed.cached import AppliedObject
 from sync.parts.desired import Desired, Refusal
 from sync.snapshot import Snapshot
@@ -192,10 +192,10 @@ def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
         return refused(kind, name, REFUSED, f"is refused: {why[1]}")
     if error.code == NOT_FOUND and not error.named:
         message = f"this cluster has no {kind.kind} of {kind.resource.api_version}"
-        return Refusal(ABSENT, message + install, kind.kind)
+        return Refusal(ABSENT, message + install, part_of(kind.kind, name))
     if error.undeclared:
         message = f"this cluster's {kind.kind} lacks fields that are needed"
-        return Refusal(ABSENT, message + install, kind.kind)
+        return Refusal(ABSENT, message + install, part_of(kind.kind, name))
     return refused(kind, name, REFUSED, f"is refused: {error}") if error.code in LASTING else None
 
 
@@ -211,7 +211,7 @@ def foreign(kind: Kind[Any], name: str) -> Refusal:
 
 def refused(kind: Kind[Any], name: str, code: str, problem: str) -> Refusal:
     """Return the refusal of one object: a code, and what is wrong with it."""
-    return Refusal(code, f"{kind.kind} {name} {problem}", kind.kind)
+    return Refusal(code, f"{kind.kind} {name} {problem}", part_of(kind.kind, name))
 
 
 # --- deletions --------------------------------------------------------------------------------------

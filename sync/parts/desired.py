@@ -62,6 +62,7 @@ class Refusal:
     message: str
     """What is wrong; `refusal_finding` adds when the write is tried again."""
     kind: str
+    """Its kind, or what it is a part of (`kinds.part_of`)."""
     retryable: bool = False
     """Whether another try may succeed."""
 

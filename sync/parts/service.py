@@ -59,13 +59,13 @@ def _unknown(snapshot: Snapshot) -> Desired:
 
 def _unknown_sets(snapshot: Snapshot) -> Desired:
     """Change nothing while not all members are known: a gang of some of them would strand the others."""
-    refusal = unavailable(LWS, snapshot.unknown[LWS])
+    refusal = unavailable(LWS, snapshot.unknown[LWS], LWS)
     return Desired(findings=tuple(refusal_finding(subject, "spec", refusal) for subject in snapshot.subjects))
 
 
-def unavailable(kind: str, why: str) -> Refusal:
+def unavailable(kind: str, why: str, part: str) -> Refusal:
     """Return the refusal of an object whose kind is not known in full."""
-    return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", kind, retryable=True)
+    return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", part, retryable=True)
 
 
 def refused(snapshot: Snapshot, refusal: Refusal) -> Desired:
