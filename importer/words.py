@@ -20,7 +20,7 @@ class StaysError(Exception):
     """A launch stays, since what it starts is not known. The message says what of it."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GroupPod:
     """What the commands of a container are read with."""
 
@@ -33,25 +33,33 @@ class GroupPod:
     """Variables whose value is the address of the pod."""
     devices: tuple[str, ...] = ()
     """The counts of accelerators that the container asks for."""
-    known: dict[str, str] = field(default_factory=dict, init=False)
-    """The values of all variables. Those of the container may name earlier ones."""
-
-    def __post_init__(self) -> None:
-        own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
-        self.known = {name: str(value) for name, value in own.items() if value is not None}
-        for name, value in self.env.items():
-            if value is not None and name not in own:
-                self.known[name] = self.value(value)
 
     def value(self, text: str) -> str:
         """Return a text with the references to known variables replaced.
 
+        A variable of the container may name earlier ones. Those that the text does not need are not expanded.
+
         Raises:
             StaysError: the values are too long.
         """
-        if sum(len(self.known.get(name, "")) for name in references(text)) > LARGEST:
-            raise StaysError(f"variables of the container have more than {LARGEST} characters")
-        return _REFERENCE.sub(lambda reference: self.known.get(reference[1], reference[0]), text)
+        own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
+        known = {name: str(value) for name, value in own.items() if value is not None}
+        needed, room = set(references(text)), LARGEST
+        for name in reversed(list(self.env)):
+            if name in needed:
+                needed.update(references(self.env[name] or ""))
+        for name, value in self.env.items():
+            if name in needed and name not in own and value is not None:
+                known[name] = _replaced(value, known, room)
+                room -= len(known[name])
+        return _replaced(text, known, LARGEST)
+
+
+def _replaced(text: str, known: Mapping[str, str], room: int) -> str:
+    """Return a text with its references replaced by known values of at most `room` characters."""
+    if sum(len(known.get(name, "")) for name in references(text)) > room:
+        raise StaysError(f"variables of the container have more than {LARGEST} characters")
+    return _REFERENCE.sub(lambda reference: known.get(reference[1], reference[0]), text)
 
 
 def references(text: str) -> list[str]:

@@ -177,6 +177,17 @@ def test_variables_of_lws_are_known_in_the_script_and_in_its_variables() -> None
     ]
 
 
+@pytest.mark.parametrize(
+    ("more", "command"), [("--seed 1", ["vllm", "serve"]), ("--seed $B", ["/bin/bash", "-c"])]
+)
+def test_only_variables_that_the_script_names_may_be_too_long(more: str, command: list[str]) -> None:
+    values = {"A": "a" * 600_000, "B": "$(A)$(A)", "VLLM_ADDITIONAL_ARGS": more}
+    env = [{"name": name, "value": value} for name, value in values.items()]
+    container = engine(made(service({"model": MODEL, "template": main(env=env)})), "worker")
+
+    assert container["command"][:2] == command
+
+
 def test_a_command_of_the_author_stays() -> None:
     own = {"command": ["sh", "-c"], "args": ["vllm serve /mnt/models --port 8000"]}
     container = engine(made(service({"model": MODEL, "template": main(**own)})), "worker")
