@@ -143,7 +143,7 @@ class _Run:
     exported: set[str] = field(default_factory=set)
     started: list[ScriptCommand] = field(default_factory=list)
     ended: bool = False
-    """Whether the script runs no more: behind `exec`."""
+    """Whether the script runs no more: behind `exit` and `exec`."""
 
     def body(self, body: _Body) -> None:
         """Read chains and blocks in their order."""
@@ -158,25 +158,37 @@ class _Run:
                 self._loop(item)
 
     def _loop(self, block: _Block) -> None:
-        """Leave out a loop that only waits for Ray; the variables that it sets have no known values then."""
-        inside = list(_inside(part for part, _ in block.parts))
-        words = [word for command in inside for word in command.words]
+        """Leave out a loop that only waits for Ray."""
+        words = [word for command in _inside(part for part, _ in block.parts) for word in command.words]
         is_awaited = any(re.search(r"\bray\b|LWS_", word) for word in words)
-        if not is_awaited or not all(_only_reads(command, inside=True) for command in inside):
+        if not is_awaited or not self._skips(block.parts):
             raise StaysError(f"`{block.keyword}` does more than wait for Ray, or for the leader")
-        self.variables.own |= dict.fromkeys(word.split("=")[0] for word in words if ASSIGNMENT.match(word))
 
     def _condition(self, block: _Block) -> None:
-        """Read the branch that the pod takes."""
+        """Read the branch that the pod takes; if that is not known, none of them may do anything."""
         holds = False
-        for part, end in block.parts:
+        for index, (part, end) in enumerate(block.parts):
             if end == "then":
-                holds = self._holds(part)
+                try:
+                    holds = self._holds(part)
+                except StaysError:
+                    if self._skips(block.parts[index:]):
+                        return
+                    raise
             elif holds:
                 self.body(part)
                 return
             else:
                 holds = end == "else"
+
+    def _skips(self, parts: Sequence[tuple[_Body, str]]) -> bool:
+        """Leave out parts of a block if they only look; variables that they set have no known values then."""
+        inside = list(_inside(part for part, _ in parts))
+        if not all(_only_reads(command, inside=True) for command in inside):
+            return False
+        words = (word for command in inside for word in command.words if ASSIGNMENT.match(word))
+        self.variables.own |= dict.fromkeys(word.partition("=")[0] for word in words)
+        return True
 
     def _holds(self, tests: _Body) -> bool:
         """Return whether a test holds."""
@@ -197,6 +209,10 @@ class _Run:
 
     def _chain(self, chain: _Chain) -> None:
         """Read commands that are joined, unless they only look."""
+        (words, redirects, ends), *more = chain
+        if _EXIT.fullmatch(" ".join(words)) and not redirects and ends != "&" and not more:
+            self.ended = True
+            return
         if chain[-1].words[0] == "exit" and [each.ends for each in chain[-2:-1]] == ["||"]:
             chain = chain[:-1]  # it ends the script only if the command before it fails
         others = [command for command in chain if not _only_reads(command)]
@@ -317,6 +333,8 @@ _SETS: Final = re.compile(r"\$\{\w+:?=|\$\(\(.*(?:[^=!<>]=[^=]|\+\+|--).*\)\)", 
 _QUIET: Final = re.compile(r"[0-9]?>&[0-9]|(?:[0-9]?>|&>)/dev/null")
 _COMMAND: Final = re.compile(r"\$\(((?:[^()]|\([^()]*\))*)\)|`([^`]*)`")
 _INNER: Final = re.compile(r"'[^']*'")
+_EXIT: Final = re.compile(r"exit(?: \d+| \$\?)?")
+_INSIDE: Final = re.compile(r"(?:(?:break|continue)(?: \d+)?|exit [1-9]\d*)?")
 _ENDLESS: Final = re.compile(r"sleep (?:infinity|inf)|tail -f /dev/null|wait")
 
 
@@ -333,11 +351,11 @@ def _is_quiet(redirect: str) -> bool:
 def _only_reads(command: ControlGroup, *, inside: bool = False) -> bool:
     """Return whether a command, and those whose output it has, change nothing.
 
-    Inside of a loop or a condition, it may set variables, and end what it is in.
+    Inside of a loop or a condition, it may set variables, and end what it is in: the script with an error.
     """
     words = [word for word in command.words if not ASSIGNMENT.match(word)]
     is_known = all(map(_is_quiet, command.redirects)) and all(map(_expands_only, command.words))
-    return is_known and ((inside and words[:1] in ([], ["break"], ["continue"], ["exit"])) or _reads(words))
+    return is_known and ((inside and _INSIDE.fullmatch(" ".join(words)) is not None) or _reads(words))
 
 
 def _reads(words: Sequence[str]) -> bool:

@@ -81,6 +81,11 @@ BY_RAY: Final[dict[str, tuple[str, str]]] = {
         WAITS + SERVE,
         f"while ! nc -z $LWS_LEADER_ADDRESS 6379; do sleep 1; done\n{WORKER}",
     ),
+    "a condition that only looks": (
+        f"if nvidia-smi; then echo ok; else echo no GPU; exit 1; fi; ray start --head; {SERVE}",
+        f"if [ ! -e /dev/nvidia0 ]; then exit 1; fi; {WORKER}",
+    ),
+    "scripts that end": (f"ray start --head; {SERVE}; exit $?", f"{WORKER}; exit 0; sleep infinity"),
     "workers that sleep beside Ray": (
         f"ray start --head; {SERVE}",
         f"{WORKER.removesuffix(' --block')}; sleep infinity",
@@ -204,7 +209,7 @@ KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
         "`until` does more than wait for Ray, or for the leader",
     ),
     "a condition that only the image tells": (
-        f"if [ -f /x ]; then A=b; fi; ray start --head; {SERVE}",
+        f"if [ -f /x ]; then export A=b; fi; ray start --head; {SERVE}",
         "the condition `[ -f /x ]` is not known",
     ),
     "a loop that writes a file": (

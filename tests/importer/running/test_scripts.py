@@ -48,6 +48,9 @@ until [ "$(ray status | grep -c node_)" -ge "$LWS_GROUP_SIZE" ]; do sleep 5; don
 [ -n x ] && A=4
 if [ "$LWS_WORKER_INDEX" = 0 ]; then A=lead; else A=join; fi
 if ray status; then B=y; fi
+if ray status; then echo ok; else exit 1; fi
+if ray status | grep -q node_; then echo ok; elif ray status; then B=y; fi
+exit 0
 if [ -z "$EMPTY" ]; then export B=none; elif [ 1 -lt 2 ]; then B=z; fi
 true && A=5
 ray status || exit 1
@@ -92,6 +95,17 @@ let PORT=5; vllm serve $PORT
 echo $((PORT=5)); vllm serve $PORT
 test $((PORT++)) = 1; vllm serve $PORT
 exit 0; vllm serve
+exit $?; vllm serve
+exit 0 & vllm serve
+exit 1 2; vllm serve
+ray start --head; exit; vllm serve
+if [ 1 = 1 ]; then ray start --head; exit 1; fi; vllm serve
+if ray status; then exit 0; fi; vllm serve
+if ray status; then exit; fi; vllm serve
+if ray status; then A=3; fi; vllm serve $A
+export A=1; if ray status; then A=3; fi; vllm serve
+if ray status; then A=1; A+=2; fi; vllm serve
+if [ 1 = 2 ]; then ray start; elif ray status; then echo; else exit 1; fi; vllm serve
 echo && exit 0; vllm serve
 A=1; A=2 & vllm serve $A
 export B=2 & vllm serve
@@ -216,7 +230,6 @@ def test_most_lines_are_read() -> None:
         "until ray start --address=$LWS_LEADER_ADDRESS:6379; do sleep 1; done",
         "while ! ray start --head; do A=3; sleep 1; done",
         "[ -n x ] && A=4",
-        "if ray status; then B=y; fi",
         "false || B=6",
         "vllm serve {a,b} *.py",
         "vllm serve ~/m",
