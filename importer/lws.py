@@ -56,6 +56,8 @@ from intent.shapes import number as integer
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
+WORDS: Final[Mapping[str, str]] = {word: role for role in TYPES for word in (role, f"{role}r", f"{role}er")}
+"""The roles of LeaderWorkerSets by a part of their names."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -78,11 +80,6 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
 # --- prefill and decode -------------------------------------------------------------------------------
 
 
-def _type(name: str) -> str:
-    """Return the component type of a role, or of a part of a name; empty if it tells none."""
-    return next((component for begins, component in TYPES.items() if name.startswith(begins)), "")
-
-
 def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
     """Return the annotations of LeaderWorkerSets that are prefill and decode, perhaps encode, of a service.
 
@@ -91,16 +88,16 @@ def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
     alike = defaultdict[tuple[str, str], dict[int, str]](dict)
     for number, obj in objects.items():
         parts = text(metadata(obj).get("name")).split("-")
-        service = "-".join(part for part in parts if not _type(part))
-        types = [*filter(None, map(_type, parts))]
-        if len(types) == 1 and is_dns_1035_label(service) and not is_disaggregated_set(obj):
-            alike[text(metadata(obj).get("namespace")), service][number] = types[0]
-    roles = {component: role for role, component in TYPES.items()}
+        last = max((index for index, part in enumerate(parts) if part in WORDS), default=None)
+        role = WORDS[parts.pop(last)] if last is not None else ""
+        service = "-".join(parts)
+        if role and is_dns_1035_label(service) and not is_disaggregated_set(obj):
+            alike[text(metadata(obj).get("namespace")), service][number] = role
     return {
-        number: _annotations(service, roles[component], component)
+        number: _annotations(service, role, TYPES[role])
         for (_, service), members in alike.items()
-        if len({*members.values()}) == len(members) and {*members.values()} >= {*DISAGGREGATED}
-        for number, component in members.items()
+        if len({*members.values()}) == len(members) and {*members.values()} >= {"prefill", "decode"}
+        for number, role in members.items()
     }
 
 
@@ -123,7 +120,7 @@ _DEADLOCK: Final = lost(
 def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     names = [text(value_at(role, "name")) for role in items_at(tree, "spec", "roles")]
-    types = list(map(_type, names))
+    types = [next((kind for begins, kind in TYPES.items() if role.startswith(begins)), "") for role in names]
     is_service = set(types) >= set(DISAGGREGATED)
     for index, (role, kind) in enumerate(zip(names, types, strict=True)):
         path = ("spec", "roles", index)

@@ -505,13 +505,25 @@ def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
     assert str(problems[0]).startswith('metadata.name: Invalid value: "9a": must be a DNS label')
 
 
+def services(names: str) -> list[dict[str, str]]:
+    """Return the annotations of LeaderWorkerSets of these names, perhaps with a namespace."""
+    objects = []
+    for place in names.split():
+        namespace, _, name = place.rpartition("/")
+        metadata = {"name": name, "namespace": namespace}
+        objects.append(lws(None, container(["vllm", "serve", *MODEL])) | {"metadata": metadata})
+    return [each["metadata"]["annotations"] for each in import_all(objects).objects]
+
+
 @pytest.mark.parametrize(
     ("names", "service"),
     [
         ("r1-prefill r1-decode", "r1"),
         ("prefill-r1 decoder-r1", "r1"),
         ("r1-prefill r1-decode r1-encode", "r1"),
+        ("encoder-7b-prefill encoder-7b-decode", "encoder-7b"),
         ("r1-prefill r1-encode", ""),
+        ("r1-prefill1 r1-decode1", ""),
         ("r1-prefill r2-decode", ""),
         ("r1-prefill r1-prefiller", ""),
         ("r1-prefill r1-decode r1-decoder", ""),
@@ -521,15 +533,17 @@ def test_a_name_that_cannot_name_a_service_is_a_problem() -> None:
     ],
 )
 def test_prefill_and_decode_of_one_name_are_one_service(names: str, service: str) -> None:
-    objects = []
-    for place in names.split():
-        namespace, _, name = place.rpartition("/")
-        metadata = {"name": name, "namespace": namespace}
-        objects.append(lws(None, container(["vllm", "serve", *MODEL])) | {"metadata": metadata})
+    notes = services(names)
 
-    notes = [each["metadata"]["annotations"] for each in import_all(objects).objects]
-
-    own = [each["metadata"]["name"] for each in objects]
+    own = [place.rpartition("/")[2] for place in names.split()]
     assert [each[SERVICE] for each in notes] == ([service] * len(own) if service else own)
     expected = ["prefiller", "decoder", "encoder"][: len(own)] if service else [None] * len(own)
     assert [each.get(COMPONENT_TYPE) for each in notes] == expected
+
+
+def test_a_name_that_only_begins_as_a_role_is_another_service() -> None:
+    assert [each[SERVICE] for each in services("r1-prefill r1-decode r1-decode2")] == [
+        "r1",
+        "r1",
+        "r1-decode2",
+    ]
