@@ -133,7 +133,9 @@ def as_data(made: ImportResult, places: Sequence[str]) -> Object:
             }
             for line in made.lines
         ],
-        "byHand": [{**place(line), "reason": line.outcome.reason} for line in made.by_hand],
+        "byHand": [
+            {**place(line), "code": line.outcome.code, "reason": line.outcome.reason} for line in made.by_hand
+        ],
         "summary": {kind: kinds[kind] for kind in KINDS}
         | {"lost": len(made.lost), "byHand": len(made.by_hand)},
     }

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from importer.account import (
+    KEPT_LAUNCH,
     UNKNOWN,
     Account,
     Outcome,
@@ -134,6 +135,8 @@ def test_losses_come_first_and_fields_that_share_a_reason_are_one_line() -> None
         "d: it acts",
         "2 lost, 1 by hand",
     ]
+    [launch] = as_data(found, ["f"])["byHand"]
+    assert (launch["field"], launch["code"]) == ("a", KEPT_LAUNCH)
 
 
 def test_what_is_not_used_is_one_line_by_its_reason() -> None:
