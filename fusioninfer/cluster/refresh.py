@@ -134,7 +134,7 @@ async def _annotated(reader: Reader, path: str, uid: str, **query: str) -> tuple
 
     The uid is sent too: another object of its name is not refreshed.
     """
-    value = datetime.now(UTC).isoformat(timespec="seconds")
+    value = datetime.now(UTC).isoformat(timespec="microseconds")
     body = {"metadata": {"annotations": {REFRESH: value}, **({"uid": uid} if uid else {})}}
     try:
         return await reader.send(Request("patch", path, {"fieldManager": MANAGER, **query}, body)), ""

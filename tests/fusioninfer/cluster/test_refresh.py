@@ -143,6 +143,14 @@ def test_a_refresh_takes_the_template_and_a_second_one_does_nothing(cluster: Clu
     assert "its groups restart" in first.stdout
 
 
+def test_templates_that_change_twice_in_a_second_are_taken_twice(cluster: Cluster) -> None:
+    for generation, priorities in enumerate(("newer", "newest"), start=2):
+        cluster.put_template(priorities, generation)
+        run("--yes")
+
+    assert (priority(cluster), cluster.writes) == ("newest", [A, A])
+
+
 @pytest.mark.parametrize(
     ("words", "answer", "code", "writes"),
     [((), "n", 1, []), ((), "", 1, []), (("--yes",), "n", 0, [A]), (("-y", "-o", "json"), "n", 0, [A])],
