@@ -5,11 +5,11 @@ import signal
 import socket
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import AsyncExitStack
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, ParamSpec
+from typing import Any, Final
 
 import structlog
 
@@ -32,7 +32,6 @@ from sync.watch.cache import ROWS, Cache, Caches
 from sync.watch.reflector import reflect
 from sync.write import Writer
 
-P = ParamSpec("P")
 log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"
 METRICS_PORT: Final = 8080
@@ -41,30 +40,6 @@ MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 """The file with the limit of this container (cgroup v2)."""
 
 
-def until_stopped(
-    work: Callable[P, Coroutine[Any, Any, None]],
-) -> Callable[P, Coroutine[Any, Any, int]]:
-    """Have work run until a signal (0 is returned) or the loss of leadership (1); it raises other errors."""
-
-    @wraps(work)
-    async def run(*given: P.args, **named: P.kwargs) -> int:
-        task = asyncio.create_task(work(*given, **named))
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        lost = False
-        try:
-            await task
-        except* asyncio.CancelledError:
-            log.info("stopped")
-        except* LeadershipLostError as group:
-            log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
-            lost = True
-        return int(lost)
-
-    return run
-
-
-@until_stopped
 async def sync(  # noqa: PLR0913 - each is a flag of the command
     settings: Settings,
     *,
@@ -76,8 +51,8 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     timing: Timing = TIMING,
     certificates: Certificates | None = None,
     workers: int = WORKERS,
-) -> None:
-    """Reconcile a cluster.
+) -> int:
+    """Reconcile a cluster until SIGTERM or SIGINT (return 0), or until leadership is lost (return 1).
 
     Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
     Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
@@ -114,15 +89,34 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
         answers = probes.serving(
             _bind(metrics_port), measured.registry, partial(_unready, caches), scrapes=scrapes
         )
-        await stack.enter_async_context(answers)
-        tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        for cache in caches.values():
-            tasks.create_task(reflect(client, cache, _namespaces(cache, settings)))
-        if settings.observe_only:
-            log.info("observe only: nothing is written")
-            tasks.create_task(controller.run())
-        else:
-            tasks.create_task(elector.lead(work, measured.is_leader.set))
+
+        async def serve() -> None:
+            async with answers, asyncio.TaskGroup() as tasks:
+                for cache in caches.values():
+                    tasks.create_task(reflect(client, cache, _namespaces(cache, settings)))
+                if settings.observe_only:
+                    log.info("observe only: nothing is written")
+                    tasks.create_task(controller.run())
+                else:
+                    tasks.create_task(elector.lead(work, measured.is_leader.set))
+
+        return await _until_stopped(serve())
+
+
+async def _until_stopped(work: Coroutine[Any, Any, None]) -> int:
+    """Run until a signal (return 0) or the loss of leadership (return 1); raise any other error."""
+    task = asyncio.create_task(work)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    lost = False
+    try:
+        await task
+    except* asyncio.CancelledError:
+        log.info("stopped")
+    except* LeadershipLostError as group:
+        log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
+        lost = True
+    return int(lost)
 
 
 def _bind(port: int) -> socket.socket:

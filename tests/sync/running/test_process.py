@@ -117,6 +117,27 @@ async def test_a_signal_ends_it_and_frees_the_lease(api: Api, process: asyncio.T
     assert (await process, api.objects[LEASE]["spec"].get("holderIdentity")) == (0, None)
 
 
+async def test_a_second_signal_leaves_no_connection_open(
+    begin: Begin, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, close = asyncio.Event(), Client.close
+
+    async def interrupted(client: Client) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(3):
+            await asyncio.sleep(0)  # asyncio calls the handler in its next turn
+        await close(client)
+        closed.set()
+
+    monkeypatch.setattr(Client, "close", interrupted)
+    process = begin()
+    await until_it_leads(port)
+
+    os.kill(os.getpid(), signal.SIGTERM)
+
+    assert (await process, closed.is_set()) == (0, True)
+
+
 async def test_lost_leadership_ends_it_with_a_failure(api: Api, begin: Begin, port: int) -> None:
     process = begin(timing=SHORT)
     await eventually(lambda: LEASE in api.objects)
