@@ -36,19 +36,26 @@ def _range(low: int, high: int) -> str:
 
 def _cells(standing: Standing) -> list[tuple[str, str]]:
     """Return heading and cell of each column: of groups, or of roles if there are many groups."""
-    workload, share, cells = standing.workload, capacity(standing), list[tuple[str, str]]()
-    for role, started, uncertain in zip(workload.roles, standing.started, standing.uncertain, strict=True):
-        if workload.groups > MOST_COLUMNS:
-            cells.append((role.role, f"{started} of {role.replicas}"))
-            continue
-        for group in range(role.replicas):
-            turn = role.order.index(group)
-            may = "uncertain" if turn < started + uncertain else "pending"
-            cells.append((role.label(group), "scheduled" if turn < started else may))
+    workload, share = standing.workload, capacity(standing)
+    roles = zip(workload.roles, standing.started, standing.uncertain, strict=True)
+    if workload.groups > MOST_COLUMNS:
+        cells = [(role.role, f"{started} of {role.replicas}") for role, started, _ in roles]
+    else:
+        cells = [
+            (role.label(group), _turn(role.order.index(group), started, uncertain))
+            for role, started, uncertain in roles
+            for group in range(role.replicas)
+        ]
     cells.append(("capacity", f"{share}%"))
-    if share is None:
-        cells = [(heading, NOT_KNOWN) for heading, _ in cells]
-    return [*cells, ("status", status(standing))]
+    known = cells if share is not None else [(heading, NOT_KNOWN) for heading, _ in cells]
+    return [*known, ("status", status(standing))]
+
+
+def _turn(turn: int, started: int, uncertain: int) -> str:
+    """Return the state of the group that is the next after `turn` others of its role."""
+    if turn < started:
+        return "scheduled"
+    return "uncertain" if turn < started + uncertain else "pending"
 
 
 def capacity(standing: Standing) -> int | None:

@@ -146,9 +146,9 @@ def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
 
 def parse_model(text: str, file: str, model: type[SettingsModel]) -> SettingsModel:
     """Parse the text of a settings file; an empty one has the defaults. Raises `UnreadableFileError`."""
-    first, *_ = (*(value for value, _ in parsed(text, file)), None)
+    documents = [value for value, _ in parsed(text, file)]
     try:
-        return model.model_validate({} if first is None else first)
+        return model.model_validate(documents[0] if documents and documents[0] is not None else {})
     except ValidationError as error:
         known = [field.alias or name for name, field in model.model_fields.items()]
         faults = "; ".join(_fault(one, known) for one in error.errors())

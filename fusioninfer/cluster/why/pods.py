@@ -111,7 +111,7 @@ def _starting(pod: Object, seen: ObservedPod, case: Case) -> Cause:
         return cause("NotReady", about, f"{names}: not started yet", effect)
     probe = next((event for event in events if event.get("reason") == "Unhealthy"), None)
     said = f"; {shortened(probe.get('message'))}" if probe else ""
-    message = f"{names}: running since {_since(*waiting[:1])}, and not ready{said}"
+    message = f"{names}: running since {_since(waiting[0] if waiting else {})}, and not ready{said}"
     return cause("NotReady", about, message, effect)
 
 
@@ -125,5 +125,5 @@ def _runs(pod: Object) -> bool:
     return bool(found) and all(map(_state, found))
 
 
-def _since(container: Object | None = None) -> str:
-    return text(_state(container or {}).get("startedAt")) or "its start"
+def _since(container: Object) -> str:
+    return text(_state(container).get("startedAt")) or "its start"
