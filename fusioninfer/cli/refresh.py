@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
-from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
+from fusioninfer.cli.options import FINDINGS, echo_json
 from fusioninfer.cluster.refresh import Outdated, outdated, refreshed
 from intent.errors import counted, printable
 
@@ -29,7 +29,6 @@ Examples:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before writing.")
 @HOME
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="The objects of all namespaces.")
-@SYSTEM
 @CLUSTER
 @OUTPUT
 def refresh(  # noqa: PLR0913 - each is a flag
@@ -40,7 +39,6 @@ def refresh(  # noqa: PLR0913 - each is a flag
     yes: bool,
     namespace: str,
     everywhere: bool,
-    system_namespace: str,
     cluster: Cluster,
     output: str,
 ) -> None:
@@ -55,7 +53,7 @@ def refresh(  # noqa: PLR0913 - each is a flag
     or the service cannot be read.
     """
     home = "" if everywhere else cluster.namespace(namespace)
-    rows = cluster.read(lambda reader: outdated(reader, home, system_namespace, template=template, word=name))
+    rows = cluster.read(lambda reader: outdated(reader, home, template=template, word=name))
     ready = [row for row in rows if not row.problem]
     restarts = f"the groups of {sum(row.restarts for row in ready)} restart"
     if output == "text":
@@ -82,4 +80,5 @@ def _print(rows: Iterable[Outdated]) -> None:
     for row in rows:
         restarts = "its groups restart" if row.restarts else "its pods stay as they are"
         outcome = f"cannot be refreshed: {row.problem}" if row.problem else restarts
-        click.echo(printable(f"{row.namespace}/{row.name}: {'; '.join(row.changes)}: {outcome}"))
+        changes = ["; ".join(row.changes)] if row.changes else []
+        click.echo(printable(": ".join((f"{row.namespace}/{row.name}", *changes, outcome))))

@@ -36,8 +36,8 @@ class Cluster:
     refuses: str = ""
     fails: list[Exception] = field(default_factory=list)
     """The errors of the next writes that are no dry runs."""
-    unknown: str = ""
-    """The plural of a kind that cannot be listed."""
+    is_unknown: bool = False
+    """Whether LeaderWorkerSets cannot be listed."""
     writes: list[str] = field(default_factory=list)
 
     async def reach(self) -> Object:
@@ -45,7 +45,7 @@ class Cluster:
 
     async def every(self, path: str) -> Answer:
         home, _, plural = path.rpartition("/")
-        if plural == self.unknown:
+        if self.is_unknown:
             return Answer(unknown="403 Forbidden")
         home = home if "/namespaces/" in path else ""
         found = (one for at, one in self.objects.items() if f"/{plural}/" in at and at.startswith(home))
@@ -235,7 +235,7 @@ def test_the_roles_of_an_inferenceservice_are_refreshed_by_it_once(cluster: Clus
 @pytest.mark.parametrize(
     ("owner", "gone", "refuses", "says"),
     [
-        (None, True, "", "create base again, or change base-refs of LeaderWorkerSet a"),
+        (None, True, "", "InferenceTemplate base does not exist: apply it, or correct the name"),
         ({"kind": "DisaggregatedSet", "name": "set"}, False, "", "change the template of the role there"),
         (None, False, "a variable has no value", "a variable has no value"),
     ],
@@ -295,10 +295,21 @@ def test_json_has_every_object(cluster: Cluster) -> None:
     assert (row["name"], row["restarts"], row["refreshed"], row["problem"]) == ("a", True, False, "")
 
 
-@pytest.mark.parametrize("plural", ["leaderworkersets", "inferencetemplates"])
-def test_a_cluster_that_cannot_be_listed_is_unreadable(cluster: Cluster, plural: str) -> None:
-    cluster.unknown = plural
+def test_a_cluster_that_cannot_be_listed_is_unreadable(cluster: Cluster) -> None:
+    cluster.is_unknown = True
 
     done = run()
 
-    assert (done.exit_code, f"cannot list {plural}: 403" in done.stderr) == (2, True)
+    assert (done.exit_code, "cannot list leaderworkersets: 403" in done.stderr) == (2, True)
+
+
+def test_what_admission_does_not_say_is_no_refresh(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"fusioninfer.io/expansion": "{"}
+    monkeypatch.setattr(
+        cluster.__class__, "admitted", lambda _, obj: obj | {"metadata": {"annotations": record}}
+    )
+
+    done = run()
+
+    assert (done.exit_code, cluster.writes) == (1, [])
+    assert "llm/a: cannot be refreshed: admission says nothing of its templates" in done.stdout
