@@ -110,17 +110,16 @@ SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requ
 
 @dataclass(frozen=True, slots=True)
 class ValueCheck:
-    """A check of the text of one annotation, with the code of its violation."""
+    """A check of the text of one annotation."""
 
     fault: Callable[[str], str]
     """Returns what is wrong with a text, and what would be right; empty if nothing is."""
-    code: str = "FI104"
     values: tuple[str, ...] = ()
     """The accepted values, if they are a closed set."""
 
 
-def _must(accepts: Callable[[str], object], message: str, code: str = "FI104") -> ValueCheck:
-    return ValueCheck(lambda text: "" if accepts(text) else message, code)
+def _must(accepts: Callable[[str], object], message: str) -> ValueCheck:
+    return ValueCheck(lambda text: "" if accepts(text) else message)
 
 
 _MODEL_NAME: Final = re.compile(r"[^\s,=\-][^\s,]{0,252}")
@@ -141,8 +140,8 @@ def _is_list(text: str, accepts: Callable[[str], bool]) -> bool:
     return bool(items) and len(set(items)) == len(items) and all(map(accepts, items))
 
 
-def _list_of(what: str, accepts: Callable[[str], bool], code: str = "FI104") -> ValueCheck:
-    return _must(lambda text: _is_list(text, accepts), f"must be {what} {_LIST}", code)
+def _list_of(what: str, accepts: Callable[[str], bool]) -> ValueCheck:
+    return _must(lambda text: _is_list(text, accepts), f"must be {what} {_LIST}")
 
 
 def _is_gateway(text: str) -> bool:
@@ -185,8 +184,6 @@ class Key:
     parse: Callable[[str], Any]
     service: str
     """Use on an InferenceService: `CARRIED`, `OF_ROUTER`, `OF_SERVICE`, or the field that replaces it."""
-    noun: str
-    """The name of the value in messages about members that disagree on it."""
 
     @property
     def name(self) -> str:
@@ -199,7 +196,7 @@ class Key:
             yield FieldError(path(self.key), value, "must be a string", "FI108")
         elif self.check is not None and (message := self.check.fault(value)):
             hint = suggested(nearest(value, self.check.values))
-            yield FieldError(path(self.key), value, message + hint, self.check.code)
+            yield FieldError(path(self.key), value, message + hint, "FI104")
 
 
 def _annotation(  # noqa: PLR0913 - the columns of the table
@@ -210,12 +207,11 @@ def _annotation(  # noqa: PLR0913 - the columns of the table
     absent: str = "-",
     parse: Callable[[str], Any] = str,
     service: str = CARRIED,
-    noun: str = "",
     default: Any = "",
     compare: bool = True,
 ) -> Any:
     """Declare the field of one annotation; `absent` documents its default."""
-    row = Key(key, value, absent, check, parse, service, noun)
+    row = Key(key, value, absent, check, parse, service)
     return field(default=default, compare=compare, metadata={_META: row})
 
 
@@ -230,7 +226,6 @@ class Routing:
         _one_of(*STRATEGIES),
         absent="no routes",
         service="spec.roles[{router}].strategy",
-        noun="the strategy",
     )
     """Empty where the author brings a whole configuration."""
     gateway: str = _annotation(
@@ -239,7 +234,6 @@ class Routing:
         _must(_is_gateway, "must be the name of a Gateway, or namespace/name"),
         absent="no HTTPRoute",
         service="spec.roles[{router}].httproute",
-        noun="the gateway",
     )
     """Empty: no HTTPRoute, unless `http_route` has parents."""
     hostnames: tuple[str, ...] = _annotation(
@@ -249,14 +243,12 @@ class Routing:
         absent="all of the Gateway's",
         parse=names,
         service="spec.roles[{router}].httproute",
-        noun="the hostnames",
         default=(),
     )
     config: str = _annotation(
         ENDPOINT_PICKER_CONFIG,
         "an EndpointPickerConfig of your own, as YAML, in place of the strategy's",
         service="spec.roles[{router}].endpointPickerConfig",
-        noun="the EndpointPickerConfig",
     )
     picker: str = _annotation(
         PICKER,
@@ -264,7 +256,6 @@ class Routing:
         _one_of(*PICKERS),
         absent="the operator's",
         service=OF_ROUTER,
-        noun="the endpoint picker",
     )
     picker_replicas: int = _annotation(
         PICKER_REPLICAS,
@@ -273,7 +264,6 @@ class Routing:
         absent="the operator's",
         parse=int,
         service=OF_ROUTER,
-        noun="the number of endpoint picker replicas",
         default=0,
     )
     priority: str = _annotation(
@@ -283,7 +273,6 @@ class Routing:
         ValueCheck(lambda text: "" if is_priority(text) else ACCEPTED, values=tuple(PRIORITIES)),
         absent="that of other requests: 0",
         service="spec.priority",
-        noun="the priority",
     )
     """Empty: no InferenceObjective."""
     http_route: Object = field(default_factory=dict, hash=False)
@@ -309,7 +298,6 @@ class Annotations:
             is_dns_1035_label,
             "must be a DNS-1035 label: lower-case letters, digits and '-', a letter first, "
             "at most 63 characters",
-            "FI101",
         ),
         service="metadata.name",
     )
@@ -325,9 +313,7 @@ class Annotations:
         ROLE_NAME,
         "unique in the service; of a DisaggregatedSet, in one slice and revision",
         _must(
-            is_label,
-            "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters",
-            "FI105",
+            is_label, "must be a DNS-1123 label: lower-case letters, digits and '-', at most 63 characters"
         ),
         absent="`worker`, `prefill`, `decode`, `encode` by component type",
         service="spec.roles[{role}].name",
@@ -335,7 +321,7 @@ class Annotations:
     roles: tuple[str, ...] = _annotation(
         ROLES,
         "names of the roles that must exist before anything may start",
-        _list_of("role names", is_label, "FI106"),
+        _list_of("role names", is_label),
         absent="≥ 1 prefiller and ≥ 1 decoder",
         parse=names,
         service="spec.roles",
@@ -374,7 +360,7 @@ class Annotations:
         PARALLELISM,
         "parallel sizes of the engine, for example `tensor=8,pipeline=2`: `tensor`, `pipeline`, `data`, "
         "`dataLocal` (ranks of one pod), `expert`, `dataRPCPort`",
-        ValueCheck(fault, "FI115"),
+        ValueCheck(fault),
         absent="from the arguments",
         parse=read_parallelism,
         service="spec.roles[{role}].parallelism",
@@ -383,7 +369,7 @@ class Annotations:
     model: str = _annotation(
         MODEL,
         f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
-        ValueCheck(uri_fault, "FI110"),
+        ValueCheck(uri_fault),
         absent="from the arguments",
         service="spec.model.uri",
     )
@@ -408,7 +394,7 @@ class Annotations:
         MODEL_CACHE,
         "where the files of the model are kept: `pvc://CLAIM/PATH`, or a size such as `500Gi`. "
         "`download`: an init container downloads them, not the engine",
-        ValueCheck(cache_fault, "FI111"),
+        ValueCheck(cache_fault),
         absent="an emptyDir",
         service="spec.model.cache",
     )
@@ -416,7 +402,7 @@ class Annotations:
         LORA,
         "LoRA adapters as `NAME=URI`, separated by commas, and limits "
         f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
-        ValueCheck(lora_fault, "FI118"),
+        ValueCheck(lora_fault),
         absent="none",
         service="spec.lora",
     )

@@ -5,11 +5,6 @@ from typing import Final
 from catalog.codes.code import Code, Error
 
 ROWS: Final[dict[str, Code]] = {
-    "FI101": Error(
-        "the name of the service is not a DNS-1035 label",
-        "use lower-case letters, digits and '-', starting with a letter, at most 63 characters",
-        "the name was copied from elsewhere and has capitals, dots or underscores",
-    ),
     "FI102": Error(
         "unknown annotation under fusioninfer.io/",
         "use one of the documented keys; the message names the nearest",
@@ -21,19 +16,9 @@ ROWS: Final[dict[str, Code]] = {
         "the annotation that opts in was removed or mistyped, and the others were kept",
     ),
     "FI104": Error(
-        "an annotation has an unsupported value",
-        "use one of the values that the message lists",
-        "a typing error, or a value of another release",
-    ),
-    "FI105": Error(
-        "a role name is not a DNS-1123 label",
-        "use lower-case letters, digits and '-', at most 63 characters",
-        "the name was copied from elsewhere and has capitals, dots or underscores",
-    ),
-    "FI106": Error(
-        "the list of roles is not valid",
-        "write role names separated by commas, each once",
-        "a role is listed twice, or an entry between two commas is empty",
+        "an annotation has a value that is not valid",
+        "write it as the message says; docs/annotations.md has the values of each annotation",
+        "a typing error, a value of another release, or a name or URI that was copied from elsewhere",
     ),
     "FI107": Error(
         "a reserved label has an unexpected value",
@@ -50,25 +35,10 @@ ROWS: Final[dict[str, Code]] = {
         "shorten the name to the limit in the message",
         "pods carry the name, with group index and revision, in labels of at most 63 characters",
     ),
-    "FI110": Error(
-        "the URI of the model is not valid",
-        "write it as the message says; docs/model.md has an example of each scheme",
-        "the scheme is that of another system, or the name was copied without its scheme",
-    ),
-    "FI111": Error(
-        "the cache of the model is not valid",
-        "name a claim, a size such as 500Gi, or download",
-        "a typing error, or a path where a claim is expected",
-    ),
     "FI112": Error(
         "an annotation about the model has no effect",
         "remove it, or change the URI of the model",
         "the scheme needs no token or no cache, or fusioninfer.io/model is missing",
-    ),
-    "FI115": Error(
-        "the parallel sizes are not valid",
-        "write them as in tensor=8,pipeline=2: whole numbers of at least 1, each name once",
-        "a name or a number has a typing error, or is given twice",
     ),
     "FI116": Error(
         "an annotation that configures the engine has no effect",
@@ -79,11 +49,6 @@ ROWS: Final[dict[str, Code]] = {
         "an argument contradicts the annotation parallelism",
         "remove the argument, or its size from the annotation",
         "the annotation was added to a command that has sizes of its own, and one of the two was changed",
-    ),
-    "FI118": Error(
-        "the LoRA adapters are not valid",
-        "write them as in sql=hf://org/sql-adapter,maxRank=64; docs/model.md has an example of each scheme",
-        "a name or a URI has a typing error or is there twice, or the engine does not accept a limit",
     ),
     "FI124": Error(
         "an argument contradicts the annotation lora",

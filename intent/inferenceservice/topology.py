@@ -141,13 +141,13 @@ def _length(service: InferenceService) -> Iterator[FieldError]:
 
 
 def _name(service: InferenceService) -> Iterator[FieldError]:
-    """FI101: the name of the object is the name of the service."""
+    """FI701: the name of the object is the name of the service."""
     name = service.metadata.get("name")
     if name is None:
         yield FieldError("metadata.name", None, "is required: it names the service", "FI701")
         return
     for error in annotations.read({SERVICE: name})[1]:
-        yield replace(error, path="metadata.name")
+        yield replace(error, path="metadata.name", code="FI701")
 
 
 def _annotations(service: InferenceService) -> Iterator[FieldError]:

@@ -78,7 +78,7 @@ def merged_routing(members: tuple[Member, ...]) -> Routing:
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
     for name, row in ROUTING_KEYS.items():
-        for one, _, says in disagreement(members, row.noun, partial(_asked, name)):
+        for one, _, says in disagreement(members, f"the {row.name}", partial(_asked, name)):
             message = f"{says}; the routes stay as they are until they agree"
             yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
 

@@ -52,7 +52,7 @@ ABOUT: Final = (
     (
         r"invalid device ordinal|number of available GPUs|divisible|evenly divide|world group|Ray|size",
         NO_LAUNCHER
-        | {"FI104", "FI110", "FI111", "FI518", "FI524"}  # nothing is launched
+        | {"FI104", "FI518", "FI524"}  # nothing is launched
         | {"FI307", "FI308", "FI313", "FI316", "FI541", "FI549", "FI569"},
     ),
 )

@@ -24,7 +24,7 @@ def codes(*arguments: str) -> Result:
     [("FI53", "there is no code 'FI53': without"), ("FI502\0", "there is no code 'FI502\\x00'")],
 )
 def test_an_unknown_code_is_an_error_of_usage(code: str, message: str) -> None:
-    result = codes("FI101", code)
+    result = codes("FI104", code)
 
     assert (result.exit_code, result.stdout, message in result.stderr) == (2, "", True)
 

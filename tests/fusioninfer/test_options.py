@@ -58,7 +58,7 @@ def test_warnings_fail_if_asked_for(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", READERS)
-@pytest.mark.parametrize("listed", ["FI101,{}", "fi101, {} "])
+@pytest.mark.parametrize("listed", ["FI104,{}", "fi104, {} "])
 def test_an_ignored_warning_is_not_printed_and_does_not_fail(verb: str, listed: str) -> None:
     code = run("validate", "-", text=WARNED).output.rpartition("(FI")[2][:3]
 

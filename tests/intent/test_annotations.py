@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from intent import annotations
-from intent.annotations import KEYS, PREFIX, ROUTING_KEYS, Annotations, read
+from intent.annotations import KEYS, PREFIX, Annotations, read
 from intent.inferenceservice.topology import ELSEWHERE, OF_THE_WHOLE, PASSED
 
 CONSTANTS: Final = {
@@ -21,10 +21,6 @@ def test_every_constant_is_the_key_of_one_field() -> None:
 
 def test_every_annotation_has_one_use_on_an_inferenceservice() -> None:
     assert sorted((*PASSED, *OF_THE_WHOLE, *ELSEWHERE)) == sorted(CONSTANTS)
-
-
-def test_each_annotation_of_routes_has_its_place_on_an_inferenceservice_and_a_noun() -> None:
-    assert [row.key for row in ROUTING_KEYS.values() if not (row.service and row.noun)] == []
 
 
 def test_an_object_without_annotations_has_all_defaults() -> None:

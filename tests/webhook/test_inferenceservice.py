@@ -62,7 +62,7 @@ MISTAKES: dict[str, tuple[Object, str]] = {
     ),
     "a model beside templates, which are not read": (
         isvc(model={"uri": "llama"}, baseRefs=["shared"]),
-        "FI110 spec.model.uri",
+        "FI104 spec.model.uri",
     ),
     "an ingress": (
         isvc(worker(), router(ingress={"tls": [{"secretName": 1}]})),

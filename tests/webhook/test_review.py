@@ -172,8 +172,8 @@ AUDITED: Final[dict[str, tuple[review.AdmissionAnswer, Any]]] = {
     "a reverted record": (review.mutate(body(OUT, SERVED)), {"record": "withdrawn"}),
     "a kept record": (review.mutate(body(HALF, SERVED)), {"record": "kept"}),
     "the codes of a denial": (
-        review.validate(body(lws(component_type="x", roles="a,a"))),
-        {"findings": "FI104,FI106"},
+        review.validate(body(lws(component_type="x", servic="y"))),
+        {"findings": "FI102,FI104"},
     ),
     "the codes of warnings": (review.validate(body(put(lws(size=4)))), {"findings": "FI501"}),
     "no findings": (review.validate(body(changed(lws(), "metadata.annotations", {}))), None),

@@ -270,7 +270,7 @@ def test_a_stricter_release_keeps_the_expansion_and_warns(tool: str) -> None:
     live = put(TOOLS[tool](stored, strict(FILE)), stored)
 
     assert live == stored
-    assert codes(paused(live), stored) == [("FI101", "warning")]
+    assert codes(paused(live), stored) == [("FI104", "warning")]
 
 
 def test_a_stricter_release_denies_a_changed_input() -> None:
@@ -278,7 +278,7 @@ def test_a_stricter_release_denies_a_changed_input() -> None:
 
     live = put(TOOLS["client-side"](stored, strict(OTHER)), stored)
 
-    assert codes(live, stored) == [("FI101", "error")]
+    assert codes(live, stored) == [("FI104", "error")]
 
 
 def test_other_settings_change_no_stored_object() -> None:

@@ -118,7 +118,7 @@ def errors(made: Object) -> list[str]:
             {},
             (
                 'spec.roles[0].parallelism: Invalid value: "data=13,dataLocal=8": '
-                "data=13 must be a multiple of dataLocal=8 (FI115)"
+                "data=13 must be a multiple of dataLocal=8 (FI104)"
             ),
         ),
         ({"tensr": 8}, {}, "spec.roles[0].parallelism.tensr: unknown field; did you mean tensor? (FI702)"),

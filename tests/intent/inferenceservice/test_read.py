@@ -251,11 +251,9 @@ def test_a_router_has_the_endpoint_picker_of_the_annotation() -> None:
     assert (made.routing.picker, made.routing.picker_replicas, errors) == ("gie-1.2", 2, ())
 
 
-@pytest.mark.parametrize(
-    ("name", "code"), [("1st", "FI101"), ("a.b", "FI101"), ("s" * 64, "FI101"), (None, "FI701")]
-)
-def test_the_name_is_that_of_a_service(name: str | None, code: str) -> None:
-    assert ("metadata.name", code) in found(changed(isvc(), "metadata.name", name))
+@pytest.mark.parametrize("name", ["1st", "a.b", "s" * 64, None])
+def test_the_name_is_that_of_a_service(name: str | None) -> None:
+    assert ("metadata.name", "FI701") in found(changed(isvc(), "metadata.name", name))
 
 
 @pytest.mark.parametrize(

@@ -340,7 +340,7 @@ _NOT_STARTED: Final = {
     ),
 }
 _ANNOTATIONS: Final = {
-    "a service in capitals": Mistake("FI101 note:service", "lower-case", lws(service="Chat")),
+    "a service in capitals": Mistake("FI104 note:service", "lower-case", lws(service="Chat")),
     "a misspelt annotation": Mistake(
         "FI102 note:lancher", "did you mean fusioninfer.io/launcher?", lws(lancher="auto")
     ),
@@ -354,8 +354,8 @@ _ANNOTATIONS: Final = {
         "must be disabled, to bypass the webhooks for this object, or absent",
         lws(inject="false"),
     ),
-    "a role name with a dot": Mistake("FI105 note:role-name", "DNS-1123", lws(role_name="a.b")),
-    "a role twice": Mistake("FI106 note:roles", "each once", lws(roles="worker,worker")),
+    "a role name with a dot": Mistake("FI104 note:role-name", "DNS-1123", lws(role_name="a.b")),
+    "a role twice": Mistake("FI104 note:roles", "each once", lws(roles="worker,worker")),
     "an annotation as a label": Mistake(
         "FI107 metadata.labels[fusioninfer.io/launcher]",
         "labels under fusioninfer.io/ are reserved; annotations are in metadata.annotations",
@@ -752,18 +752,18 @@ def modeled(
 
 _MODEL: Final = {
     "a model without a scheme": Mistake(
-        "FI110 note:model", "for a model of Hugging Face write hf://org/M", modeled("org/M")
+        "FI104 note:model", "for a model of Hugging Face write hf://org/M", modeled("org/M")
     ),
     "a variable of the kubelet in the URI of a model": Mistake(
-        "FI110 note:model",
+        "FI104 note:model",
         "must not contain $(KEY), which the kubelet would replace: write the text itself",
         modeled("https://host/model?token=$(KEY)"),
     ),
     "quotes around the URI of a model": Mistake(
-        "FI110 note:model", "must be without quotes: remove them", modeled("'hf://org/M'")
+        "FI104 note:model", "must be without quotes: remove them", modeled("'hf://org/M'")
     ),
     "a path as the cache": Mistake(
-        "FI111 note:model-cache",
+        "FI104 note:model-cache",
         "must be pvc://CLAIM/PATH, a size such as 500Gi, download, or download,SIZE: /cache is no size",
         modeled("hf://org/M", model_cache="/cache"),
     ),
@@ -857,27 +857,27 @@ _PARALLELISM: Final = {
         annotated(lws(worker=template(container("a"), container("b"))), parallelism="tensor=8"),
     ),
     "a name of parallelism misspelt": Mistake(
-        "FI115 note:parallelism",
+        "FI104 note:parallelism",
         "tensr is not a kind of parallelism; did you mean tensor?",
         args("org/M", parallelism="tensr=8"),
     ),
     "a size of zero": Mistake(
-        "FI115 note:parallelism",
+        "FI104 note:parallelism",
         "tensor must be a whole number from 1 to",
         args("org/M", parallelism="tensor=0"),
     ),
     "a name twice": Mistake(
-        "FI115 note:parallelism",
+        "FI104 note:parallelism",
         "tensor is given twice: keep one",
         args("org/M", parallelism="tensor=8,tensor=4"),
     ),
     "ranks that do not divide over the pods": Mistake(
-        "FI115 note:parallelism",
+        "FI104 note:parallelism",
         "data=13 must be a multiple of dataLocal=8",
         args("org/M", parallelism="data=13,dataLocal=8"),
     ),
     "ranks of a pod without ranks": Mistake(
-        "FI115 note:parallelism",
+        "FI104 note:parallelism",
         "dataLocal needs data, the ranks of the whole group, as in data=4",
         args("org/M", parallelism="dataLocal=2"),
     ),
@@ -936,12 +936,12 @@ _PARALLELISM: Final = {
 }
 _LORA: Final = {
     "an adapter without a scheme": Mistake(
-        "FI118 note:lora",
+        "FI104 note:lora",
         "sql: the value must be a URI: for a model of Hugging Face write hf://org/sql",
         args("org/M", size=1, lora="sql=org/sql"),
     ),
     "quotes around the URI of an adapter": Mistake(
-        "FI118 note:lora",
+        "FI104 note:lora",
         'sql="hf://org/sql" must be without quotes: remove them',
         args("org/M", size=1, lora='sql="hf://org/sql"'),
     ),
