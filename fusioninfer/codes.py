@@ -22,6 +22,7 @@ class Entry:
     severity: str
     title: str
     cause: str
+    """Empty where title and remedy tell it."""
     remedy: str
     """What to do about a finding; for a rule, how to opt out."""
 
@@ -62,7 +63,7 @@ def as_text(entries: Iterable[Entry]) -> str:
         f"\n{'':15}".join(
             (
                 f"{one.code}  {one.severity:8} {one.title}".rstrip(),
-                f"cause: {one.cause}",
+                *((f"cause: {one.cause}",) if one.cause else ()),
                 f"{'opt out' if one.severity == RULE else 'remedy'}: {one.remedy}",
                 f"see: {one.link}",
             )

@@ -184,10 +184,10 @@ def lasting(findings: Iterable[Finding]) -> Iterator[Occurrence]:
 
 
 def _message(finding: Finding) -> str:
-    """Return the message: what is wrong, the code, the remedy and the usual cause."""
+    """Return the message: what is wrong, the code, the remedy, and the cause if it has one."""
     error, row = finding.error, CODES[finding.error.code]
     where = "" if error.value is None else f"{error.path} is {error.value}: "
-    tail = f" ({error.code}: {row.remedy}. Often: {row.cause})"
+    tail = f" ({error.code}: {row.remedy}{row.cause and f'. Often: {row.cause}'})"
     return printable(f"{where}{error.message}")[: LONGEST - len(tail)] + tail
 
 

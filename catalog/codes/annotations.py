@@ -8,27 +8,22 @@ ROWS: Final[dict[str, Code]] = {
     "FI102": Error(
         "unknown annotation under fusioninfer.io/",
         "use one of the documented keys; the message names the nearest",
-        "a typing error, or a key of another release",
     ),
     "FI103": Error(
         "annotations under fusioninfer.io/ without a service",
         "add fusioninfer.io/service, or remove the other keys",
-        "the annotation that opts in was removed or mistyped, and the others were kept",
     ),
     "FI104": Error(
         "an annotation has a value that is not valid",
         "write it as the message says; docs/annotations.md has the values of each annotation",
-        "a typing error, a value of another release, or a name or URI that was copied from elsewhere",
     ),
     "FI107": Error(
         "a reserved label has an unexpected value",
         "remove the label, or change the annotation from which it is derived",
-        "the object was copied from one that is already labelled, or the label was set by hand",
     ),
     "FI108": Error(
         "a field has the wrong type",
         "write the type that the LeaderWorkerSet API defines for the field",
-        "a list is used as a string, a number is in quotes, or a required field is missing",
     ),
     "FI109": Error(
         "a name is too long for the names derived from it",
@@ -48,7 +43,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI117": Error(
         "an argument contradicts the annotation parallelism",
         "remove the argument, or its size from the annotation",
-        "the annotation was added to a command that has sizes of its own, and one of the two was changed",
     ),
     "FI124": Error(
         "an argument contradicts the annotation lora",

@@ -13,8 +13,8 @@ class Code:
     title: str
     """The meaning."""
     remedy: str
-    cause: str
-    """The usual cause."""
+    cause: str = ""
+    """Why it is so, where title and remedy do not tell; else empty."""
     event: str = "Invalid"
     """The reason of its Events; those without one of their own are denied by admission, too."""
     severity: ClassVar[Severity] = "error"

@@ -28,21 +28,17 @@ ROWS: Final[dict[str, Code]] = {
     "FI205": Error(
         "schedulerName is not the scheduler of the gang",
         "remove schedulerName, or set fusioninfer.io/scheduler-name to that scheduler",
-        "the template names another scheduler, which does not know the gang",
     ),
     "FI206": Error(
         "the PodGroup of a template is not that of the service",
         "remove the annotation scheduling.k8s.io/group-name from the template",
-        "the template was copied from another service, or written for Volcano by hand",
     ),
     "FI207": Error(
         "the task name of a template is not that of the role",
         "remove the annotation volcano.sh/task-spec from the template",
-        "the template was copied from another role, or written for Volcano by hand",
     ),
     "FI208": Error(
         "a worker cannot wait for other roles",
         "remove fusioninfer.io/roles, or set fusioninfer.io/component-type",
-        "a component of type worker lists other roles; often the component type is missing",
     ),
 }

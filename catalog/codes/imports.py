@@ -8,32 +8,26 @@ ROWS: Final[dict[str, Code]] = {
     "FI960": Warn(
         "a field of another system has no counterpart",
         "add what the message names by hand, or accept the difference",
-        "the other system acts on the field, and FusionInfer has nothing that does the same",
     ),
     "FI961": Warn(
         "the other system ignores a field",
         "nothing: the service behaves as before; if the field was meant to act, see the message",
-        "the API of the other system accepts the field, and its controller does not read it",
     ),
     "FI962": Warn(
         "another value overrides a field",
         "nothing: the service behaves as before",
-        "a later base, or the service itself, has another value",
     ),
     "FI963": Warn(
         "a field belongs to a stored object",
         "nothing: manifests do not have it",
-        "the object was read from a cluster",
     ),
     "FI964": Warn(
         "a field is not known to the import",
         "correct the name of the field, or write what it did by hand",
-        "the field is misspelt, or of a release of the other system that the import does not know",
     ),
     "FI965": Error(
         "an object that another one refers to is not in the files",
         "name the file with it too: -f FILE",
-        "bases and presets are objects of their own",
     ),
     "FI966": Error(
         "an expression of a template cannot be evaluated",
@@ -43,12 +37,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI967": Error(
         "an object cannot be imported",
         "correct the object as the message says",
-        "a required field is missing, or the other system would refuse the object too",
     ),
     "FI968": Warn(
         "a base that no service uses, or a file for kustomize",
         "nothing: it has no effect on the services; name it in baseRefs if it should",
-        "presets are chosen by the fields of services, and the files have more of them",
     ),
     "FI975": Warn(
         "a launch that was written by hand is kept",

@@ -8,25 +8,21 @@ ROWS: Final[dict[str, Code]] = {
     "FI701": Error(
         "a field of the InferenceService is missing or has the wrong type",
         "correct the field as the message says; docs/inferenceservice.md has the fields",
-        "in a cluster the API server refuses it by the schema; files have only this check",
         event="FieldInvalid",
     ),
     "FI702": Error(
         "unknown field of the InferenceService",
         "use the name in the message, or remove the field",
-        "a field is misspelt, misplaced, or of a later release; the API server drops or refuses it",
         event="UnknownField",
     ),
     "FI703": Error(
         "the roles do not form a service",
         "write one worker, or at least one prefiller and one decoder; encoders may stand beside",
-        "a worker is combined with other roles, or the prefiller or the decoder is missing",
         event="RolesMakeNoService",
     ),
     "FI704": Error(
         "more than one router",
         "keep one role with componentType: router",
-        "a service has one entry: one endpoint picker and one InferencePool",
         event="SecondRouter",
     ),
     "FI705": Error(
@@ -38,25 +34,21 @@ ROWS: Final[dict[str, Code]] = {
     "FI706": Error(
         "a field does not belong to this component type",
         "remove the field, or move it to the role that it is meant for",
-        "routing fields belong to the router; pod fields belong to workers, prefillers and decoders",
         event="FieldMisplaced",
     ),
     "FI707": Error(
         "pd-disaggregation needs a prefiller and a decoder",
         "choose another strategy, or split the engine into a prefiller and a decoder",
-        "the router asks for pd-disaggregation, and the service is one worker",
         event="NothingToDisaggregate",
     ),
     "FI708": Error(
         "a field and its earlier name have different values",
         "remove the earlier name",
-        "roleReplicas or podReplicas is set to another number than replicas or multinode",
         event="FieldsDisagree",
     ),
     "FI709": Error(
         "an annotation duplicates a field of the InferenceService",
         "remove the annotation, and set the field in the message",
-        "an annotation of a LeaderWorkerSet was written on an InferenceService, or on the template of a role",
         event="AnnotationMisplaced",
     ),
     "FI715": Error(
@@ -74,7 +66,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI732": Error(
         "two fields of the router exclude each other",
         "keep one of the two fields",
-        "configRef has a whole configuration; the InferencePool of pool.ref has its own endpoint picker",
         event="FieldsDisagree",
     ),
     "FI733": Error(
@@ -86,18 +77,15 @@ ROWS: Final[dict[str, Code]] = {
     "FI734": Error(
         "the router refers to an object that cannot exist",
         "write the name of a ConfigMap and one of its keys, or of an InferencePool, in this namespace",
-        "a name has characters that no object has, or is that of the InferencePool of the controller",
         event="ReferenceInvalid",
     ),
     "FI750": Warn(
         "an earlier name of a field is used",
         "write the name in the message",
-        "roleReplicas and podReplicas come from an earlier design; they are still accepted",
     ),
     "FI752": Warn(
         "an HTTPRoute without a Gateway",
         "add parentRefs to httproute, or a gateway beside it",
-        "httproute has no parentRefs, and the router has no gateway",
     ),
     "FI755": Warn(
         "scaling without metrics",

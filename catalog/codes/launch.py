@@ -8,17 +8,14 @@ ROWS: Final[dict[str, Code]] = {
     "FI301": Error(
         "more than one container may be the engine",
         "name it in fusioninfer.io/engine-container",
-        "several containers request accelerators, or no container is recognised as an engine",
     ),
     "FI302": Error(
         "the named engine container does not exist",
         "use the name of a container in the template",
-        "the annotation and the container have different names, or the container was renamed",
     ),
     "FI303": Error(
         "the engine of a multi-node group requests no accelerator",
         "request one in resources.limits, or set fusioninfer.io/launcher: none",
-        "another container has the request, or the request was forgotten",
     ),
     "FI306": Error(
         "no model is given",
@@ -28,7 +25,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI307": Error(
         "the engine needs more accelerators than the group has",
         "lower the parallel sizes, or raise spec.leaderWorkerTemplate.size",
-        "the product of the parallel sizes is larger than what all pods of one group request",
     ),
     "FI308": Error(
         "the engine needs more accelerators than the pod has",
@@ -38,22 +34,18 @@ ROWS: Final[dict[str, Code]] = {
     "FI309": Error(
         "one list item holds several words",
         "split it into one list item per word",
-        "the line was copied from a shell, which splits at blanks; a list item is passed unsplit",
     ),
     "FI311": Error(
         "the API port is also a port of the launcher",
         "choose another --port",
-        "the launcher uses the port for communication between the pods of a group",
     ),
     "FI313": Error(
         "the executor of vLLM does not match the launcher",
         "remove --distributed-executor-backend, or choose the launcher for that executor",
-        "the flag was copied from another kind of launch: Ray and vLLM's own processes exclude each other",
     ),
     "FI315": Error(
         "the KV role contradicts the component type",
         "use kv_producer on a prefiller and kv_consumer on a decoder; kv_both is valid on both",
-        "prefiller and decoder were copied from each other, or the component type is missing",
     ),
     "FI316": Error(
         "the ranks cannot be distributed evenly over the pods",
@@ -63,12 +55,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI318": Error(
         "SGLang's disaggregation mode contradicts the component type",
         "set --disaggregation-mode prefill on a prefiller, decode on a decoder, and none on a worker",
-        "prefiller and decoder were copied from each other, or the component type is wrong",
     ),
     "FI319": Error(
         "a pod template has no container",
         "add the container of the engine",
-        "the list of containers is empty; a tool may have removed them",
     ),
     "FI320": Error(
         "a container has the name of an injected container",
@@ -78,7 +68,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI321": Error(
         "an init container of the author downloads another model",
         "give it the URI of fusioninfer.io/model and the path, or remove it",
-        "the annotation was changed, and the author's own storage-initializer was not",
     ),
     "FI323": Error(
         "the cluster is too old for a model in an image",
@@ -88,12 +77,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI324": Error(
         "an argument contradicts an annotation about the model",
         "remove the argument or the annotation",
-        "the annotation was added to a command that names a model, and one of the two was changed",
     ),
     "FI328": Error(
         "several pods get the same data-parallel rank",
         "remove --data-parallel-start-rank or --data-parallel-rank: the launcher gives each pod its own",
-        "the command of one node was copied from a guide",
     ),
     "FI329": Error(
         "the load balancing of data-parallel ranks is not possible",
@@ -103,26 +90,21 @@ ROWS: Final[dict[str, Code]] = {
     "FI330": Error(
         "a field about LoRA adapters in a template reaches no service",
         "write limits beside their adapters, and the priority of an adapter into the InferenceService",
-        "a template has limits without adapters, or an adapter with a priority",
     ),
     "FI331": Error(
         "a container mounts a volume that the pod does not have",
         "add the volume to spec.volumes of the same template, or correct the name of the mount",
-        "the name is misspelt, or the volume was forgotten; the API server refuses such pods",
     ),
     "FI332": Error(
         "a container has no image",
         "write the image, or name an InferenceTemplate that has it",
-        "the image was forgotten, or a tool left it empty; the API server refuses such pods",
     ),
     "FI333": Error(
         "the engine exits on a flag that it does not have",
         "write the flag in the message, or use a release that has it",
-        "a typing error, a flag of another release or engine, or a dash or blank that an editor changed",
     ),
     "FI338": Error(
         "a container uses a resource claim that the pod does not have",
         "add the claim to spec.resourceClaims of the same template, or correct the name",
-        "the name is misspelt, or the claim was forgotten; the API server refuses such pods",
     ),
 }

@@ -8,7 +8,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI801": Error(
         "a worker with a strategy for prefill and decode",
         "choose another strategy, or split the worker into a prefiller and a decoder",
-        "strategy: pd-disaggregation is set on a worker",
         event="NothingToDisaggregate",
     ),
     "FI802": Warn(
@@ -20,25 +19,21 @@ ROWS: Final[dict[str, Code]] = {
     "FI803": Error(
         "an annotation about routes has no effect",
         "add what the message names, or remove the annotation",
-        "gateway, hostnames or picker is set, and no route uses it",
         event="RouteWithoutEffect",
     ),
     "FI804": Error(
         "a strategy together with an EndpointPickerConfig",
         "remove fusioninfer.io/strategy or fusioninfer.io/endpoint-picker-config",
-        "each of the two defines the configuration of the endpoint picker",
         event="StrategyAndConfig",
     ),
     "FI805": Error(
         "the endpoint picker does not support prefill and decode",
         "set fusioninfer.io/picker to one in the message, or disaggregatedPicker in the settings",
-        "not every generation of endpoint pickers supports prefill and decode",
         event="PickerCannotDisaggregate",
     ),
     "FI806": Error(
         "members disagree about routes",
         "set the annotation to the same value on every member, or on one only",
-        "two members have different values of the annotation in the message",
         event="RoutesDisagree",
     ),
     "FI807": Error(
@@ -50,7 +45,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI808": Warn(
         "the routes wait for a role",
         "apply the LeaderWorkerSet of the missing role",
-        "prefillers and decoders are routed together, and only one of the two exists",
         event="RoutesWaitForRole",
     ),
     "FI809": Error(
@@ -62,7 +56,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI810": Error(
         "the EndpointPickerConfig cannot be read",
         "write one map, as YAML or JSON, of at most 8192 characters",
-        "the text is not YAML, or not a map",
         event="PickerConfigInvalid",
     ),
     "FI812": Error(
@@ -122,7 +115,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI833": Error(
         "the operator does not allow this Gateway or Ingress",
         "use a class in the message; or remove gateway, and name a shared Gateway in parentRefs",
-        "the settings restrict the Gateways and Ingresses that InferenceServices may bring",
         event="NotAllowed",
     ),
     "FI834": Error(
@@ -140,24 +132,20 @@ ROWS: Final[dict[str, Code]] = {
     "FI836": Error(
         "the configuration of the endpoint picker is missing",
         "create the ConfigMap with the key that configRef names; the controller reads it again by itself",
-        "the ConfigMap or its key does not exist, or the controller cannot read it; existing routes stay",
         event="ConfigurationMissing",
     ),
     "FI837": Warn(
         "the configuration of the endpoint picker is not among the files",
         "pass the file with the ConfigMap too, so that the configuration is checked and the routes are shown",
-        "configRef names a ConfigMap, which the command does not read from a cluster",
         event="ConfigurationNotGiven",
     ),
     "FI840": Error(
         "the routing sidecar has no such connector",
         "use a connector in the message, or another endpoint picker (docs/routing.md)",
-        "the connector is misspelt, or of another release of the sidecar, which would not start",
     ),
     "FI850": Error(
         "a container has the name of the routing sidecar",
         "remove it; or keep your own, with sidecar in fusioninfer.io/skip",
-        "the author added a routing-proxy, or edited the injected one",
     ),
     "FI851": Warn(
         "a decoder gets no routing sidecar",
@@ -172,13 +160,11 @@ ROWS: Final[dict[str, Code]] = {
     "FI870": Error(
         "the cluster lacks a kind that the service needs",
         "install the CRDs in the message; the other objects of the service are created without it",
-        "the API server does not know the kind, or its schema lacks a required field",
         event="KindNotInstalled",
     ),
     "FI871": Error(
         "an object of that name belongs to another owner",
         "delete or rename that object, or rename the service; until then the object is not created",
-        "the object exists, and the controller did not create it for this service",
         event="ObjectNotOurs",
     ),
     "FI872": Error(
@@ -196,7 +182,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI874": Error(
         "a LeaderWorkerSet is left as it is, because it bypasses admission",
         "remove fusioninfer.io/inject from the object in the message",
-        "fusioninfer.io/inject: disabled is set on the LeaderWorkerSet, the InferenceService or a role",
         event="AdmissionDisabled",
     ),
     "FI875": Error(
@@ -214,13 +199,11 @@ ROWS: Final[dict[str, Code]] = {
     "FI878": Error(
         "two autoscalers scale one role",
         "delete the autoscaler in the message, or remove scaling from the role",
-        "another HorizontalPodAutoscaler or ScaledObject has the same target: neither scales it",
         event="ScaledTwice",
     ),
     "FI880": Warn(
         "the controller cannot list a kind that the service needs",
         "grant the controller the permission in the message, or repair the API that serves the kind",
-        "the controller has no permission to list the kind, or the API server does not answer for it",
         event="KindUnavailable",
     ),
     "FI881": Error(

@@ -8,43 +8,36 @@ ROWS: Final[dict[str, Code]] = {
     "FI401": Error(
         "two members have the same role name",
         "give each LeaderWorkerSet of the service its own fusioninfer.io/role-name",
-        "two LeaderWorkerSets of one component type have the default role name, or one was copied",
         event="DuplicateRole",
     ),
     "FI402": Error(
         "a worker together with other members",
         "use one worker, or prefillers and decoders, by fusioninfer.io/component-type; encoders may join",
-        "a component type is missing, so that a member counts as a worker, or two services have one name",
         event="WorkerNotAlone",
     ),
     "FI404": Error(
         "members disagree on the scheduler",
         "give all members the same fusioninfer.io/scheduler-name",
-        "the annotation is set on some members only, or to different values",
         event="SchedulersDisagree",
     ),
     "FI405": Error(
         "members disagree on the queue",
         "give all members the same scheduling.volcano.sh/queue-name",
-        "the annotation is set on some members only, or to different values",
         event="QueuesDisagree",
     ),
     "FI406": Error(
         "members disagree on the roles",
         "set fusioninfer.io/roles to the same value on every member that has it",
-        "a role was added on some members only, or is spelled differently",
         event="RolesDisagree",
     ),
     "FI407": Error(
         "a PodGroup of that name belongs to another owner",
         "delete that PodGroup, or rename the service",
-        "a PodGroup of the service's name is of somebody else, or of a revision of another service",
         event="PodGroupNotOurs",
     ),
     "FI409": Error(
         "LeaderWorkerSet's own gang scheduling is enabled",
         "remove gangSchedulingManagement from the configuration of LWS",
-        "LWS is configured to create PodGroups itself, and assigns every pod to them",
         event="LeaderWorkerSetGangScheduling",
     ),
     "FI410": Warn(
@@ -71,7 +64,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI415": Warn(
         "members, or leader and workers, have different priority classes",
         "set one priorityClassName on all pod templates of the service; until then the gang has none",
-        "priorityClassName is set on one role only, or on the leader template only",
         event="PrioritiesDisagree",
     ),
     "FI416": Warn(
@@ -89,7 +81,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI420": Warn(
         "prefiller and decoder cannot transfer KV caches: engine, connector, sizes or bootstrap port",
         "set on both roles what the message names; for sizes a newer vLLM may do",
-        "the roles were written independently of each other",
         event="KVTransferMismatch",
     ),
 }

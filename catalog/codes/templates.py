@@ -8,12 +8,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI950": Error(
         "a variable of a template has no value",
         "correct its name, set the field that the message names, or write a default: `$(NAME|default)`",
-        "a template is used by a service without a model or parallelism, or a name is misspelt",
     ),
     "FI951": Error(
         "a template is not there, or cannot be read",
         "apply the InferenceTemplate that the message names, or correct `base-refs`",
-        "a template is misspelt, is in another namespace, or is applied after the service",
     ),
     "FI952": Error(
         "templates are too large together",
@@ -28,32 +26,26 @@ ROWS: Final[dict[str, Code]] = {
     "FI954": Error(
         "a template has a field that cannot be merged",
         "correct the field of the InferenceTemplate that the message names",
-        "the template was stored before its rules, or comes from a file",
     ),
     "FI970": Error(
         "a template is too large",
         "split it into several templates, and name them all, in order",
-        "scripts or long lists stand in one template",
     ),
     "FI971": Error(
         "a path of `remove` names nothing that a pod template may have",
         "write names of fields and of items, from `spec` of the pod: `containers/vllm/env/DEBUG`",
-        "a field is misspelt, or the path is written with dots or as a JSON pointer",
     ),
     "FI973": Error(
         "two items of a list have the same key",
         "keep one of them: items merge by name, ports by number and protocol, mounts by path",
-        "the item was copied",
     ),
     "FI974": Error(
         "the priority of a template is not one",
         "write `Critical`, `Standard`, `Sheddable` or a whole number",
-        "the name is misspelt",
     ),
     "FI977": Warn(
         "routes wait for templates",
         "create the InferenceTemplate, correct `baseRefs`, or switch templates on; existing routes stay",
-        "a template was deleted or is misspelt, or the controller cannot list templates",
         event="TemplatesNotKnown",
     ),
 }

@@ -28,12 +28,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI506": Warn(
         "the connector is not in this version of vLLM",
         "use a connector of this version, or name your own in kv_connector_module_path",
-        "releases of vLLM have different connectors; the example was written for another one",
     ),
     "FI507": Warn(
         "a KV transfer setting belongs to another version",
         "remove or replace what the message names",
-        "the setting was written for another release of vLLM",
     ),
     "FI508": Warn(
         "the connector does not work with these sizes or ports",
@@ -48,17 +46,14 @@ ROWS: Final[dict[str, Code]] = {
     "FI510": Warn(
         "the pod template does not suit a multi-pod launch",
         "change the field in the message",
-        "the template was written for one pod that runs alone",
     ),
     "FI512": Warn(
         "a number in the command differs from the size of the group",
         "make it equal to spec.leaderWorkerTemplate.size",
-        "the size was changed later, or the number was copied from another example",
     ),
     "FI513": Warn(
         "leader and worker have different images or environments",
         "use the same image and environment in both templates",
-        "only one of the two templates was changed",
     ),
     "FI514": Warn(
         "the shell command is too complex to rewrite",
@@ -68,17 +63,14 @@ ROWS: Final[dict[str, Code]] = {
     "FI515": Warn(
         "the model is given twice",
         "keep one; the last one is used",
-        "the model is a positional argument and also follows --model, or an overlay added it again",
     ),
     "FI516": Warn(
         "args start with the program itself",
         "move it to command: args are passed to the image's entrypoint",
-        "the line was copied from a shell",
     ),
     "FI517": Warn(
         "the entrypoint of the image is not known",
         "set command, for example [vllm, serve], or fusioninfer.io/launcher: none",
-        "the image is not a stock one, and no command names an engine",
     ),
     "FI518": Warn(
         "the command already starts a distributed engine",
@@ -88,7 +80,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI519": Warn(
         "this launcher does not start this engine",
         "name a launcher of the message, or set fusioninfer.io/launcher: none",
-        "the launcher is for another engine, or must be named explicitly for this engine, or does not exist",
     ),
     "FI520": Warn(
         "the groups of this LeaderWorkerSet restart",
@@ -138,7 +129,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI535": Warn(
         "an unreadable record was removed",
         "none needed; to expand the object again, kubectl replace it with your own file",
-        "the record was edited by hand or written by a later release, and was removed as FI901 advises",
     ),
     "FI536": Warn(
         "an argument is not read as the model",
@@ -148,12 +138,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI537": Warn(
         "a resource is not known to be an accelerator",
         "check the parallel sizes yourself; ignore this if the engine runs on that device",
-        "the engine requests an extended resource of another vendor, which cannot be counted",
     ),
     "FI538": Warn(
         "the engine requests no accelerator",
         "request one in resources.limits; on CPU, set VLLM_TARGET_DEVICE=cpu, for SGLang --device cpu",
-        "the engine runs on CPU, or the request was forgotten; neither image nor flags tell which",
     ),
     "FI539": Warn(
         "a prefiller or decoder has no KV transfer, or an encoder hands nothing on",
@@ -163,7 +151,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI540": Warn(
         "the roles name only prefillers or only decoders",
         "list every role of the service in fusioninfer.io/roles, or remove it",
-        "all required roles exist, and none of them is a prefiller, or none is a decoder",
         event="RolesNameOneSide",
     ),
     "FI541": Warn(
@@ -179,12 +166,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI543": Warn(
         "a flag is not one of the engine's release",
         "write the flag in the message, or use a release that has it",
-        "a typing error, or a flag of another release or engine, of an image whose flags are not known",
     ),
     "FI544": Warn(
         "the author's own mount or variable is used for the model or an adapter",
         "remove it, to have the one that fusioninfer.io/model or fusioninfer.io/lora describes",
-        "the template comes from before the annotation, or has a volume of its own for it",
     ),
     "FI546": Warn(
         "the engine is not told its model, or the name under which it serves it",
@@ -214,7 +199,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI570": Warn(
         "pods that share a template have the same rank",
         "write $(LWS_WORKER_INDEX), or remove the launch to have a launcher write it",
-        "the line of one node was copied from a guide into the template of several pods",
     ),
     "FI571": Warn(
         "a pod that serves has no readinessProbe",

@@ -29,6 +29,5 @@ ROWS: Final[dict[str, Code]] = {
     "FI905": Error(
         "a file, or a document in it, cannot be read",
         "write it as YAML or JSON; for a Helm chart pass the output of helm template",
-        "the file does not exist or cannot be read, is an unrendered template, or contains no object",
     ),
 }

@@ -34,4 +34,5 @@ def _entry(one: Entry) -> str:
         if one.severity == RULE
         else (f"{one.title[:1].upper()}{one.title[1:]} ({one.severity}).", "What to do")
     )
-    return f"### {one.code}\n\n{said}\n\n**Cause:** {one.cause}.\n\n**{remedy}:** {one.remedy}.\n"
+    cause = f"**Cause:** {one.cause}.\n\n" if one.cause else ""
+    return f"### {one.code}\n\n{said}\n\n{cause}**{remedy}:** {one.remedy}.\n"
