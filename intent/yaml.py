@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
 from math import isfinite
 from typing import Any, Final
 
@@ -22,8 +21,6 @@ REPEATED: Final = 100_000
 """The most values that the aliases of one text may expand to: ten short lines can expand to 10^10."""
 DEEPEST: Final = 200
 """The maximal depth of a document; Kubernetes objects are less than half as deep."""
-KEY: Final = 1024
-"""The most characters before the colon of a key that is not marked as one (YAML 1.1)."""
 PLAIN_DEEPEST: Final = 64
 """The maximal depth of a `Plain` document."""
 NODES: Final = 512
@@ -70,22 +67,6 @@ class Loader(yaml.SafeLoader):
         if self.repeated > REPEATED:
             raise _refused(f"aliases expand to more than {REPEATED} values", event)
         return node
-
-    def next_possible_simple_key(self) -> int | None:
-        """Return the number of the first token that may begin a key: they are kept in their order."""
-        return next((key.token_number for key in self.possible_simple_keys.values()), None)
-
-    def stale_possible_simple_keys(self) -> None:
-        """Drop the tokens that cannot begin a key any more: the first ones.
-
-        PyYAML looks at all of them for each token, which takes a second for a thousand open brackets.
-        """
-        keys = self.possible_simple_keys.items()
-        stale = [*takewhile(lambda one: one[1].line != self.line or self.index - one[1].index > KEY, keys)]
-        if any(key.required for _, key in stale):
-            super().stale_possible_simple_keys()  # it raises
-        for level, _ in stale:
-            del self.possible_simple_keys[level]
 
     def bound(self, event: yaml.Event) -> None:
         """Check the limits before the node that an event begins."""
