@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from intent.errors import nearest, suggested
-from intent.model import DOWNLOADED, Uri, is_quoted, read_uri
+from intent.model import DOWNLOADED, Uri, read_uri
 
 ADAPTERS: Final = "/mnt/lora"
 """Below it each adapter has a directory of its own: KServe's path."""
@@ -107,36 +107,25 @@ def read_lora(text: str) -> Lora:
     if not text:
         return NO_LORA
     items = [item.strip() for item in text.split(",")]
-    if len(text) > LONGEST or sum(_name(item) not in LIMITS for item in items) > MOST:
+    if len(text) > LONGEST or sum(item.partition("=")[0] not in LIMITS for item in items) > MOST:
         return Lora(faults=(f"must be at most {MOST} adapters, in {LONGEST} characters",))
     limits: dict[str, int] = {}
     adapters: list[Adapter] = []
     faults: list[str] = []
     for item in items:
         name, separator, value = item.partition("=")
-        if is_quoted(item) or is_quoted(value):
-            faults.append(f"{item[:80]} must be without quotes: remove them")
+        if name in LIMITS or ("://" not in value and nearest(name, LIMITS)):
+            faults.extend(_read_limit(name, value, limits))
         elif not separator:
             faults.append(f"{item[:80] or 'an empty item'} must be NAME=URI, as in {EXAMPLE}")
-        elif "://" not in value and (name in LIMITS or nearest(name, LIMITS)):
-            faults.extend(_read_limit(name, value, limits))
         else:
             faults.extend(_read_adapter(name, value, adapters))
     if 0 < limits.get("maxCpuAdapters", 0) < limits.get("maxAdapters", 0):
         faults.append(f"maxCpuAdapters must be at least {limits['maxAdapters']}, which is maxAdapters")
     if not adapters and not faults:
         faults.append(f"must have at least one adapter, as in {EXAMPLE}")
-    return Lora(
-        tuple(adapters),
-        limits.get("maxRank", 0),
-        limits.get("maxAdapters", 0),
-        limits.get("maxCpuAdapters", 0),
-        tuple(faults),
-    )
-
-
-def _name(item: str) -> str:
-    return item.partition("=")[0]
+    most = {field: limits.get(name, 0) for name, field in LIMITS.items()}
+    return Lora(tuple(adapters), **most, faults=tuple(faults))
 
 
 def _read_limit(name: str, value: str, limits: dict[str, int]) -> Iterator[str]:
@@ -154,14 +143,10 @@ def _read_limit(name: str, value: str, limits: dict[str, int]) -> Iterator[str]:
 def _read_adapter(name: str, value: str, adapters: list[Adapter]) -> Iterator[str]:
     """Read one adapter into `adapters`, or yield what is wrong with it."""
     uri, same = read_uri(value), next((one for one in adapters if one.label == label_of(name)), None)
-    if name in LIMITS:
-        yield f"{name} is the name of a limit: give the adapter another name"
-    elif len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         shown = name[:80] or "an adapter without a name"
         rule = f"must be at most {LONGEST_NAME} letters, digits, '-', '_', '.' or '/'"
         yield f"{shown}: a name {rule}, a letter or a digit at both ends"
-    elif same and same.name == name:
-        yield f"{name} must be there once: give each adapter a name of its own"
     elif same:
         yield f"{name} and {same.name} have the same directory, {same.label}: rename one of them"
     elif isinstance(uri, str):

@@ -31,6 +31,7 @@ DOWNLOAD: Final = "download"
 _LONGEST: Final = 1024
 """Characters of a URI: S3 limits keys to that many."""
 _QUOTES: Final = frozenset({'"', "'"})
+"""What YAML or a shell would have removed."""
 REFERENCE: Final = re.compile(r"\$\([^)]*\)")
 """A variable of the kubelet, which replaces it in arguments.
 
@@ -198,7 +199,8 @@ def read_uri(text: str) -> Uri | str:
         return _without_scheme(text)
     scheme = next((one for one in SCHEMES if one == name), None)
     if scheme is None:
-        return f"must begin with one of {_ALL}{suggested(_meant(name))}"
+        meant = nearest(name, SCHEMES)
+        return f"must begin with one of {_ALL}{suggested(meant and f'{meant}://')}"
     found = GRAMMARS[scheme].rest.fullmatch(rest)
     if found is None:
         return f"must be {GRAMMARS[scheme].form}"
@@ -214,42 +216,18 @@ def _text_fault(text: str) -> str:
         return f"must be at most {_LONGEST} characters"
     if text != text.strip():
         return "must not begin or end with a space or a line break: remove it"
-    if is_quoted(text):
+    if text[:1] in _QUOTES or text[-1:] in _QUOTES:
         return "must be without quotes: remove them"
     if found := REFERENCE.search(text):
         return f"must not contain {found[0][:80]}, which the kubelet would replace: write the text itself"
     return ""
 
 
-def is_quoted(text: str) -> bool:
-    """Return whether a text begins or ends with a quote, which YAML or a shell would have removed."""
-    return text[:1] in _QUOTES or text[-1:] in _QUOTES
-
-
 def _without_scheme(text: str) -> str:
-    if text.startswith(("/", ".")):
-        return "must be a URI, and a path is none: mount the files yourself, or use pvc://CLAIM/PATH"
     parts = text.split("/")
     if len(parts) == 2 and re.fullmatch(_HF_NAME, parts[0]):
         return f"must be a URI: for a model of Hugging Face write hf://{text[:80]}"
     return f"must be a URI that begins with one of {_ALL}"
-
-
-_MEANT: Final = {
-    "http": "https",
-    "huggingface": "hf",
-    "oci+native": "oci",
-    "docker": "oci",
-    "file": "pvc",
-    "gcs": "gs",
-    "s3a": "s3",
-}
-"""Schemes of other systems, and the nearest one here."""
-
-
-def _meant(scheme: str) -> str:
-    found = _MEANT.get(scheme.lower()) or nearest(scheme.lower(), GRAMMARS)
-    return f"{found}://" if found else ""
 
 
 # --- the cache ------------------------------------------------------------------------------------------

@@ -942,7 +942,7 @@ _LORA: Final = {
     ),
     "quotes around the URI of an adapter": Mistake(
         "FI104 note:lora",
-        'sql="hf://org/sql" must be without quotes: remove them',
+        "sql: the value must be without quotes: remove them",
         args("org/M", size=1, lora='sql="hf://org/sql"'),
     ),
     "a list of adapters of the author's own": Mistake(
