@@ -36,26 +36,10 @@ ROWS: Final[dict[str, Code]] = {
         "remove the field, or move it to the role that it is meant for",
         event="FieldMisplaced",
     ),
-    "FI707": Error(
-        "pd-disaggregation needs a prefiller and a decoder",
-        "choose another strategy, or split the engine into a prefiller and a decoder",
-        event="NothingToDisaggregate",
-    ),
-    "FI708": Error(
-        "a field and its earlier name have different values",
-        "remove the earlier name",
-        event="FieldsDisagree",
-    ),
     "FI709": Error(
         "an annotation duplicates a field of the InferenceService",
         "remove the annotation, and set the field in the message",
         event="AnnotationMisplaced",
-    ),
-    "FI715": Error(
-        "a role has both replicas and scaling",
-        "remove replicas, or scaling; the present number of replicas stays when you remove replicas",
-        "replicas is a fixed number, and scaling lets an autoscaler choose it; the autoscaler wins meanwhile",
-        event="ReplicasAndScaling",
     ),
     "FI731": Error(
         "workers in a replica of one node",
@@ -64,8 +48,8 @@ ROWS: Final[dict[str, Code]] = {
         event="FieldMisplaced",
     ),
     "FI732": Error(
-        "two fields of the router exclude each other",
-        "keep one of the two fields",
+        "two fields of a role exclude each other",
+        "keep one of the two; of replicas and scaling, the number of replicas stays without replicas",
         event="FieldsDisagree",
     ),
     "FI733": Error(

@@ -6,8 +6,8 @@ from catalog.codes.code import Code, Error, Warn
 
 ROWS: Final[dict[str, Code]] = {
     "FI801": Error(
-        "a worker with a strategy for prefill and decode",
-        "choose another strategy, or split the worker into a prefiller and a decoder",
+        "a strategy for prefill and decode without a prefiller and a decoder",
+        "choose another strategy, or split the engine into a prefiller and a decoder",
         event="NothingToDisaggregate",
     ),
     "FI802": Warn(

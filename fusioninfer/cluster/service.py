@@ -11,7 +11,8 @@ from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile
 from intent import Object
-from intent.inferenceservice.read import ConfigMapKey, read
+from intent.inferenceservice.read import read
+from intent.inferenceservice.v1alpha1 import ConfigRef
 from intent.names import SYSTEM_NAMESPACE
 from intent.service.member import ServiceKey
 from intent.settings import Settings
@@ -41,7 +42,7 @@ class Live:
     settings: Settings = field(default_factory=Settings)
     notes: tuple[str, ...] = ()
     """What was assumed, because it could not be read."""
-    configurations: Mapping[ConfigMapKey | None, Configuration | None] = field(default_factory=dict)
+    configurations: Mapping[ConfigRef | None, Configuration | None] = field(default_factory=dict)
     """What is in the ConfigMaps that routers refer to."""
 
     def answer(self, kind: str) -> Answer:
@@ -95,7 +96,7 @@ async def _templates(reader: Reader, namespace: str) -> Answer:
 
 async def _configurations(
     reader: Reader, services: Iterable[Object]
-) -> Mapping[ConfigMapKey | None, Configuration | None]:
+) -> Mapping[ConfigRef | None, Configuration | None]:
     """Read the ConfigMaps that the routers of InferenceServices refer to."""
     asked = {ref: value for value, _ in map(read, services) if (ref := reference(value)) and value}
     found = await asyncio.gather(*(read_configuration(reader.client, value) for value in asked.values()))

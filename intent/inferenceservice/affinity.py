@@ -5,35 +5,23 @@ A node must match one of the `nodeSelectorTerms`, and all requirements of that t
 choice. A term without requirements matches no node, and stays as it is.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 from intent import Object
 from intent.container import REQUIRED
+from intent.inferenceservice.v1alpha1 import AcceleratorTypes
 
 
-@dataclass(frozen=True, slots=True)
-class NodeLabels:
-    """A label of nodes, and its accepted values."""
-
-    key: str
-    values: tuple[str, ...]
-
-    @property
-    def requirement(self) -> Object:
-        """The `NodeSelectorRequirement`."""
-        return {"key": self.key, "operator": "In", "values": list(self.values)}
-
-
-def restrict(template: Object, labels: NodeLabels | None) -> Object:
-    """Return a pod template that requires labels of its nodes too. It is not changed.
+def restrict(template: Object, types: AcceleratorTypes | None) -> Object:
+    """Return a pod template that requires a label of its nodes too. It is not changed.
 
     A value of the wrong type stays as it is: the schema reports it.
     """
     spec = template.get("spec")
-    if labels is None or not isinstance(spec, dict):
+    if types is None or not isinstance(spec, dict):
         return template
-    return {**template, "spec": _below(spec, ("affinity", "nodeAffinity", REQUIRED), labels.requirement)}
+    requirement = {"key": types.label_key, "operator": "In", "values": types.label_values}
+    return {**template, "spec": _below(spec, ("affinity", "nodeAffinity", REQUIRED), requirement)}
 
 
 def _below(node: Object, path: tuple[str, ...], requirement: Object) -> Object:

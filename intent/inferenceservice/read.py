@@ -27,7 +27,6 @@ from intent.annotations import (
 from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject
 from intent.inferenceservice import shape, v1alpha1
-from intent.inferenceservice.affinity import NodeLabels
 from intent.inferenceservice.topology import PASSED, ROUTERS, findings, splits
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
@@ -65,21 +64,13 @@ class RoleIntent:
     """The PodTemplateSpec of the workers, as written by its author; None: that of the leader."""
     parallelism: str = ""
     """The annotation with its parallel sizes; empty: none."""
-    accelerators: NodeLabels | None = None
+    accelerators: v1alpha1.AcceleratorTypes | None = None
     """The labels of nodes on which its pods may run, in addition to what the templates say; None: all."""
     sidecar: SidecarOptions = NO_OPTIONS
     """The options of a decoder's routing sidecar."""
     base_refs: tuple[str, ...] = ()
     """The names of its templates: those of the service, then its own."""
     has_own_refs: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigMapKey:
-    """The key of a ConfigMap in the namespace of the service, which has its EndpointPickerConfig."""
-
-    name: str
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +88,7 @@ class Router:
     """The spec of an Ingress, as its author wrote it, without nulls; None: none is created."""
     template: Object = field(default_factory=dict)
     """Changes of the endpoint picker's pods, a PodTemplateSpec without nulls; empty: none."""
-    config_ref: ConfigMapKey | None = None
+    config_ref: v1alpha1.ConfigRef | None = None
     """Where its EndpointPickerConfig is; None: in `routing`."""
     pool: str = ""
     """The name of an InferencePool of its author; empty: the controller makes one, and a picker."""
@@ -219,7 +210,7 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
                 rollout=without_nulls(role.rollout_strategy),
                 worker=role.worker if "worker" in role.given else None,
                 parallelism=written_sizes(role.parallelism.sizes) if "parallelism" in role.given else "",
-                accelerators=_accelerators(role),
+                accelerators=role.accelerator_types if "acceleratorTypes" in role.given else None,
                 sidecar=_sidecar(role.sidecar),
                 base_refs=_base_refs(spec, role),
                 has_own_refs=bool(role.base_refs),
@@ -238,13 +229,6 @@ def _sidecar(given: v1alpha1.Sidecar) -> SidecarOptions:
         ordered(tuple(given.tls)),
         ordered(tuple(given.insecure_skip_verify)),
         given.secret_name,
-    )
-
-
-def _accelerators(role: v1alpha1.Role) -> NodeLabels | None:
-    types = role.accelerator_types
-    return (
-        NodeLabels(types.label_key, tuple(types.label_values)) if "acceleratorTypes" in role.given else None
     )
 
 
@@ -293,17 +277,12 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 at,
                 ingress,
                 template=without_nulls(role.template),
-                config_ref=_config_ref(role),
+                config_ref=role.config_ref if "configRef" in role.given else None,
                 pool=role.pool.ref.name if "pool" in role.given else "",
                 base_refs=tuple(spec.base_refs),
                 given=frozenset(role.given),
                 default_strategy=DISAGGREGATION if splits(spec) else role.strategy,
             )
-
-
-def _config_ref(role: v1alpha1.Role) -> ConfigMapKey | None:
-    found = role.config_ref
-    return ConfigMapKey(found.name, found.key) if "configRef" in role.given else None
 
 
 def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:

@@ -194,10 +194,10 @@ def _fields_of_engines(path: str, role: Role, _service: InferenceService) -> Ite
 
 
 def _strategy(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
-    """FI707, FI802: the strategy suits the roles."""
+    """FI801, FI802: the strategy suits the roles."""
     asked, split = role.strategy if "strategy" in role.given else "", disaggregates(service.spec)
     if asked == DISAGGREGATION and not split:
-        yield FieldError(f"{path}.strategy", asked, NO_DISAGGREGATION, "FI707")
+        yield FieldError(f"{path}.strategy", asked, NO_DISAGGREGATION, "FI801")
     elif asked not in {"", DISAGGREGATION} and split and not role.endpoint_picker_config:
         yield FieldError(f"{path}.strategy", asked, SPLIT, "FI802")
 
@@ -263,7 +263,7 @@ def _most(role: Role) -> int:
 
 
 def _aliases(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
-    """FI708, FI750: an earlier name of a field is accepted, unless both have different values."""
+    """FI732, FI750: an earlier name of a field is accepted, unless both have different values."""
     values = {
         "roleReplicas": (role.role_replicas, role.asked),
         "podReplicas": (role.pod_replicas, role.nodes),
@@ -273,15 +273,15 @@ def _aliases(path: str, role: Role, _service: InferenceService) -> Iterator[Fiel
         if value == meant:
             yield FieldError(where, None, f"is an earlier name; use {ALIASES[alias]}: {value}", "FI750")
         else:
-            yield FieldError(where, value, f"must be absent: {ALIASES[alias]} has another value", "FI708")
+            yield FieldError(where, value, f"must be absent: {ALIASES[alias]} has another value", "FI732")
 
 
 def _scaling(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
-    """FI715, FI755: either the author or an autoscaler counts replicas, and it can scale."""
+    """FI732, FI755: either the author or an autoscaler counts replicas, and it can scale."""
     if not role.is_scaled:
         return
     for name in (name for name in ("replicas", "roleReplicas") if name in role.given):
-        yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI715")
+        yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI732")
     if not role.scaling.get("metrics"):
         yield FieldError(f"{path}.scaling", None, NO_METRICS, "FI755")
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from intent import Object
-from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent
+from intent.inferenceservice.read import InferenceServiceIntent
+from intent.inferenceservice.v1alpha1 import ConfigRef
 from intent.names import is_key_of_data, is_subdomain
 from intent.shapes import mapping, text
 
@@ -22,7 +23,7 @@ class Configuration:
     """Whether another read may succeed without a change of the ConfigMap."""
 
 
-def configuration(ref: ConfigMapKey, config_map: Object | None) -> Configuration:
+def configuration(ref: ConfigRef, config_map: Object | None) -> Configuration:
     """Return the configuration in a ConfigMap; None: there is no such ConfigMap."""
     if config_map is None:
         return Configuration(problem=f"there is no ConfigMap {ref.name} in this namespace")
@@ -32,7 +33,7 @@ def configuration(ref: ConfigMapKey, config_map: Object | None) -> Configuration
     return Configuration(problem=f"ConfigMap {ref.name} has no text at its key {ref.key}")
 
 
-def reference(service: InferenceServiceIntent | None) -> ConfigMapKey | None:
+def reference(service: InferenceServiceIntent | None) -> ConfigRef | None:
     """Return the ConfigMap that a router refers to.
 
     None if there is none, if it has no effect, or an error (FI734): admission may not have been asked.
@@ -47,6 +48,6 @@ def is_config_map(obj: Object) -> bool:
     return obj.get("kind") == KIND and obj.get("apiVersion") == "v1"
 
 
-def unread(ref: ConfigMapKey, why: str) -> Configuration:
+def unread(ref: ConfigRef, why: str) -> Configuration:
     """Return that a ConfigMap could not be read."""
     return Configuration(problem=f"ConfigMap {ref.name} cannot be read: {why}", is_transient=True)

@@ -143,7 +143,7 @@ EARLIER: dict[str, tuple[Object, int, str]] = {
     "in a role": (BROKEN, 0, "FI309"),
     "an annotation": (MISPLACED, 0, "FI709"),
     "a side alone": (stored(isvc(prefiller())), 0, "FI703"),
-    "an earlier name of the field too": (TWO_NAMES, 0, "FI708"),
+    "an earlier name of the field too": (TWO_NAMES, 0, "FI732"),
     "a route": (ROUTED, 1, "FI702"),
     "a configuration": (configured(UNKNOWN), 0, "FI812"),
 }

@@ -68,27 +68,9 @@ LABELS: Final = Concern(
     rules=(
         Rule(
             "FI601",
-            r"\.labels\[fusioninfer\.io/service\]",
-            "it selects the pods of the service, for PodGroups and routes",
+            r"\.labels\[(?:fusioninfer\.io/(?:service|component-type|role-name)|llm-d\.ai/role)\]",
+            "PodGroups, routes and endpoint pickers find the pods of the service and of the role by it",
             (SERVICE,),
-        ),
-        Rule(
-            "FI602",
-            r"\.labels\[fusioninfer\.io/component-type\]",
-            "routes distinguish prefillers, decoders and workers by it",
-            (COMPONENT_TYPE, SERVICE),
-        ),
-        Rule(
-            "FI603",
-            r"\.labels\[fusioninfer\.io/role-name\]",
-            "distinguishes the roles of one service",
-            (ROLE_NAME, COMPONENT_TYPE, SERVICE),
-        ),
-        Rule(
-            "FI604",
-            r"\.labels\[llm-d\.ai/role\]",
-            "endpoint pickers of llm-d select prefill and decode pods by it",
-            (COMPONENT_TYPE, SERVICE),
         ),
         Rule(
             "FI605",
@@ -134,15 +116,9 @@ GANG: Final = Concern(
         ),
         Rule(
             "FI612",
-            r"\.annotations\[scheduling\.k8s\.io/group-name\]",
-            "Volcano: the PodGroup of the service (or revision), whose pods start together",
+            r"\.annotations\[(?:scheduling\.k8s\.io/group-name|volcano\.sh/task-spec)\]",
+            "Volcano: the PodGroup of the service (or revision), whose pods start together, and their task",
             (SERVICE,),
-        ),
-        Rule(
-            "FI613",
-            r"\.annotations\[volcano\.sh/task-spec\]",
-            "Volcano: the task of the pods in their PodGroup, which is their role",
-            (ROLE_NAME, COMPONENT_TYPE, SERVICE),
         ),
     ),
 )

@@ -7,17 +7,18 @@ import pytest
 
 from intent import Object
 from intent.container import REQUIRED
-from intent.inferenceservice.affinity import NodeLabels, restrict
+from intent.inferenceservice.affinity import restrict
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
+from intent.inferenceservice.v1alpha1 import AcceleratorTypes
 from tests.builders.isvc import decoder, isvc, prefiller, worker
 from tests.builders.lws import template
 
-GPUS: Final = NodeLabels("gpu", ("H100", "H200"))
 ASKED: Final[Object] = {"key": "gpu", "operator": "In", "values": ["H100", "H200"]}
 ZONE: Final[Object] = {"key": "zone", "operator": "In", "values": ["a"]}
 NAMED: Final[Object] = {"key": "metadata.name", "operator": "In", "values": ["node-1"]}
 TYPES: Final[Object] = {"labelKey": "gpu", "labelValues": ["H100", "H200"]}
+GPUS: Final = AcceleratorTypes.model_validate(TYPES)
 
 
 def terms(*given: Any) -> list[Any]:

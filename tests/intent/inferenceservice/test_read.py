@@ -7,7 +7,8 @@ import pytest
 from intent import Object
 from intent.annotations import Routing
 from intent.errors import FieldError
-from intent.inferenceservice.read import ConfigMapKey, Router, read
+from intent.inferenceservice.read import Router, read
+from intent.inferenceservice.v1alpha1 import ConfigRef
 from tests.builders.isvc import decoder, encoder, isvc, prefiller, role, router, worker
 from tests.builders.lws import changed, template
 
@@ -202,7 +203,7 @@ def test_a_strategy_that_leaves_prefillers_idle_is_a_warning() -> None:
     "fields", [{"replicas": 2, "roleReplicas": 3}, {"multinode": {"nodeCount": 2}, "podReplicas": 3}]
 )
 def test_an_earlier_name_with_another_value_is_refused(fields: Object) -> None:
-    assert [code for _, code in found(isvc(worker(**fields)))] == ["FI708"]
+    assert [code for _, code in found(isvc(worker(**fields)))] == ["FI732"]
 
 
 # --- annotations and names --------------------------------------------------------------------------
@@ -322,7 +323,7 @@ def test_a_router_that_refers_to_a_configuration_has_no_strategy() -> None:
     made = of_router(configRef=CONFIG)
 
     assert (made.config_ref, made.routing, made.is_picked) == (
-        ConfigMapKey("routing", "config.yaml"),
+        ConfigRef(name="routing", key="config.yaml"),
         Routing(),
         True,
     )

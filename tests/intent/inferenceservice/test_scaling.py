@@ -49,10 +49,10 @@ def test_a_scaled_role_has_no_findings_and_no_replicas() -> None:
 def test_replicas_beside_scaling_are_refused_and_the_autoscaler_wins(field: str) -> None:
     obj = scaled(**{field: 3})
 
-    (error,) = [one for one in read(obj)[1] if one.code == "FI715"]
+    (error,) = [one for one in read(obj)[1] if one.code == "FI732"]
     assert str(error) == (
         f"{ROLE}.{field}: Invalid value: 3: must be absent: scaling decides the number of replicas; "
-        "remove one of the two (FI715)"
+        "remove one of the two (FI732)"
     )
     assert (role_of(obj).replicas, "replicas" in rendered(obj)) == (None, False)
 

@@ -10,7 +10,8 @@ import pytest
 from catalog.pickers.generations import PICKERS
 from intent import Object, yaml
 from intent.annotations import ComponentType, Routing
-from intent.inferenceservice.read import ConfigMapKey, InferenceServiceIntent, RoleIntent, Router
+from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
+from intent.inferenceservice.v1alpha1 import ConfigRef
 from intent.service.member import Member
 from intent.settings import Settings
 from sync.kinds import ROUTES
@@ -492,7 +493,7 @@ def test_a_finding_about_a_router_is_reported_once_to_its_author() -> None:
 
 # --- a configuration in a ConfigMap, and a pool of the author -----------------------------------------
 
-REFERRING = isvc(config_ref=ConfigMapKey("routing", "c.yaml"))
+REFERRING = isvc(config_ref=ConfigRef(name="routing", key="c.yaml"))
 
 
 def test_a_configuration_in_a_config_map_is_used_as_it_is() -> None:
@@ -524,8 +525,8 @@ def test_a_configuration_in_a_config_map_that_stops_the_endpoint_picker_is_not_r
     assert (is_held(found), codes(found)) == (True, {("r1", "FI812")})
 
 
-@pytest.mark.parametrize("config", [None, ConfigMapKey("routing", "c.yaml")], ids=["alone", "wins"])
-def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker(config: ConfigMapKey | None) -> None:
+@pytest.mark.parametrize("config", [None, ConfigRef(name="routing", key="c.yaml")], ids=["alone", "wins"])
+def test_a_pool_of_the_author_leaves_the_choice_to_its_endpoint_picker(config: ConfigRef | None) -> None:
     """Admission refuses a configuration beside it; both may have been stored while it was down."""
     service = isvc(pool="theirs", config_ref=config, http_route={"parentRefs": [{"name": "g"}]})
 
@@ -546,7 +547,7 @@ def test_beside_a_pool_of_the_author_no_sidecar_is_compared_with_an_endpoint_pic
 
 
 def test_the_strategy_of_the_sidecars_does_not_exclude_a_configuration_of_the_author() -> None:
-    service = isvc(strategy="pd-disaggregation", config_ref=ConfigMapKey("routing", "c.yaml"))
+    service = isvc(strategy="pd-disaggregation", config_ref=ConfigRef(name="routing", key="c.yaml"))
     text = yaml.dump(presets(PICKERS[SETTINGS.disaggregated_picker])["pd-disaggregation"])
 
     found = plan(prefill(), decode(routing=PD), service=service, read=Configuration(text))
