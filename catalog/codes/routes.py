@@ -53,11 +53,6 @@ ROWS: Final[dict[str, Code]] = {
         "an InferencePool has the same ports for all of its pods",
         event="PortsDisagree",
     ),
-    "FI810": Error(
-        "the EndpointPickerConfig cannot be read",
-        "write one map, as YAML or JSON, of at most 8192 characters",
-        event="PickerConfigInvalid",
-    ),
     "FI812": Error(
         "the EndpointPickerConfig stops the endpoint picker",
         "correct what the message names, or choose another generation with fusioninfer.io/picker",

@@ -14,8 +14,8 @@ ROWS: Final[dict[str, Code]] = {
         "apply the InferenceTemplate that the message names, or correct `base-refs`",
     ),
     "FI952": Error(
-        "templates are too large together",
-        "name fewer templates in `base-refs`, or move long scripts and configuration into ConfigMaps",
+        "a template, or the templates of an object together, are too large",
+        "name fewer in `base-refs`, split them, or move scripts and configuration into ConfigMaps",
         "services keep the content of their templates, and an object has room for a limited amount",
     ),
     "FI953": Error(
@@ -24,24 +24,8 @@ ROWS: Final[dict[str, Code]] = {
         "the template's container is `vllm` and the object's is `main`: both would run in one pod",
     ),
     "FI954": Error(
-        "a template has a field that cannot be merged",
+        "a template has a field that is not valid",
         "correct the field of the InferenceTemplate that the message names",
-    ),
-    "FI970": Error(
-        "a template is too large",
-        "split it into several templates, and name them all, in order",
-    ),
-    "FI971": Error(
-        "a path of `remove` names nothing that a pod template may have",
-        "write names of fields and of items, from `spec` of the pod: `containers/vllm/env/DEBUG`",
-    ),
-    "FI973": Error(
-        "two items of a list have the same key",
-        "keep one of them: items merge by name, ports by number and protocol, mounts by path",
-    ),
-    "FI974": Error(
-        "the priority of a template is not one",
-        "write `Critical`, `Standard`, `Sheddable` or a whole number",
     ),
     "FI977": Warn(
         "routes wait for templates",

@@ -20,15 +20,13 @@ from intent.variables import NAMES, unknown, variables
 
 LARGEST: Final = 64 * 1024
 """Bytes of a spec, as JSON; services keep no more of all their templates together."""
-TOO_LARGE: Final = "FI970"
-REMOVAL: Final = "FI971"
-REPEATED: Final = "FI973"
-PRIORITY: Final = "FI974"
+TOO_LARGE: Final = "FI952"
+INVALID: Final = "FI954"
 UNUSED: Final = "FI330"
 
 
 def too_large(template: Object) -> FieldError | None:
-    """FI970, FI904: the spec is over a limit. They are counted before anything else is read."""
+    """FI952, FI904: the spec is over a limit. They are counted before anything else is read."""
     spec = template.get("spec")
     size = len(
         json.dumps(spec, separators=(",", ":"), ensure_ascii=False, default=str).encode(errors="replace")
@@ -55,7 +53,7 @@ def findings(template: Object) -> Iterator[FieldError]:
         yield from _repeated(pods.get("template"), f"{path}.template")
         yield from _variables(pods.get("template"), f"{path}.template")
     if spec.get("priority") is not None and not as_text(spec["priority"]):
-        yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, PRIORITY)
+        yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, INVALID)
     yield from _unused(mapping(spec.get("lora")))
 
 
@@ -99,7 +97,7 @@ def _nodes(node: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _repeated(template: Any, path: str) -> Iterator[FieldError]:
-    """FI973: the items of a list that merges differ in their keys."""
+    """FI954: the items of a list that merges differ in their keys."""
     for where, node in _nodes(template, path):
         for key, value in mapping(node).items():
             if key in MERGE_KEYS and isinstance(value, list) and not are_items(key, value):
@@ -115,17 +113,17 @@ def _twice(field: str, items: list[Any], path: str) -> Iterator[FieldError]:
         if first.setdefault(key, at) != at:
             keys = " and ".join(MERGE_KEYS[field])
             message = f"must differ from [{first[key]}]: it has the same {keys}"
-            yield FieldError(f"{path}[{at}]", None, message, REPEATED)
+            yield FieldError(f"{path}[{at}]", None, message, INVALID)
 
 
 # --- removals ----------------------------------------------------------------------------------------
 
 
 def _removals(paths: list[Any], path: str) -> Iterator[FieldError]:
-    """FI971: each path names something that a pod template may have."""
+    """FI954: each path names something that a pod template may have."""
     for at, one in enumerate(paths):
         if isinstance(one, str) and (fault := removal_fault(one)):
-            yield FieldError(f"{path}[{at}]", one, fault, REMOVAL)
+            yield FieldError(f"{path}[{at}]", one, fault, INVALID)
 
 
 def removal_fault(path: str) -> str:

@@ -40,22 +40,20 @@ ConfigurationRule = Callable[[Object, Picker], Iterator[str]]
 
 def check_config(config: str, picker: Picker, path: str) -> Iterator[FieldError]:
     """Report what a generation of endpoint pickers rejects in a configuration."""
-    if len(config) > LONGEST:
-        yield FieldError(path, None, f"has {len(config)} characters; the limit is {LONGEST}", "FI810")
-        return
-    code, messages = checked(config, picker.name)
-    yield from (FieldError(path, None, message, code) for message in messages)
+    too_long = f"has {len(config)} characters; the limit is {LONGEST}"
+    messages = (too_long,) if len(config) > LONGEST else checked(config, picker.name)
+    yield from (FieldError(path, None, message, "FI812") for message in messages)
 
 
 @lru_cache(maxsize=KEPT)
-def checked(config: str, generation: str) -> tuple[str, tuple[str, ...]]:
-    """Return code and messages about a text of bounded length; parsing it takes up to a tenth of a second."""
+def checked(config: str, generation: str) -> tuple[str, ...]:
+    """Return messages about a text of bounded length; parsing it takes up to a tenth of a second."""
     value, problem = _read(config)
     if problem:
-        return "FI810", (problem[:LONGEST_MESSAGE],)
+        return (problem[:LONGEST_MESSAGE],)
     picker = PICKERS[generation]
     found = (one for rule in (RULES if picker.plugins else (_kind,)) for one in rule(value, picker))
-    return "FI812", tuple([message[:LONGEST_MESSAGE] for message in islice(found, MOST)])
+    return tuple([message[:LONGEST_MESSAGE] for message in islice(found, MOST)])
 
 
 def _read(config: str) -> tuple[Object, str]:

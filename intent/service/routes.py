@@ -122,7 +122,7 @@ def _unable(routing: Routing, picker: Picker) -> FieldError | None:
 
 
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:
-    """Report an invalid EndpointPickerConfig on every member (FI810, FI812)."""
+    """Report an invalid EndpointPickerConfig on every member (FI812)."""
     for error in check_config(config, picker, path(ENDPOINT_PICKER_CONFIG)):
         yield from (Finding(one.subject, error) for one in members)
 

@@ -107,7 +107,7 @@ def test_the_examples_are_admitted_without_warning(templated: Cluster, namespace
 @pytest.mark.parametrize(
     ("pods", "says"),
     [
-        ({"remove": ["containers/vllm/evn"]}, "FI971"),
+        ({"remove": ["containers/vllm/evn"]}, "FI954"),
         ({"template": {"spec": {"terminationGracePeriodSeconds": "5s"}}}, "should match"),
         ({"for": "router"}, "Unsupported value"),
     ],

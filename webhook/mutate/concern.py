@@ -64,8 +64,6 @@ class Concern:
     """The field of the Intent without which it does nothing; empty: there is none."""
     skip: str = ""
     """The word of `fusioninfer.io/skip` that leaves it out as a whole."""
-    parts: tuple[str, ...] = ()
-    """Words of `fusioninfer.io/skip` that leave out a part of it."""
     replaces: frozenset[str] = frozenset()
     """The names of fields whose value may replace one of the author's. Others are only added."""
     unit: str = ""

@@ -81,7 +81,6 @@ LAUNCH: Final = Concern(
         }
     ),
     replaces=frozenset({"command", "args"}),
-    parts=("port",),
     opt_out="set `fusioninfer.io/launcher: none`, or for the port alone `fusioninfer.io/skip: port`",
     rules=(
         Rule(

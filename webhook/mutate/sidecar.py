@@ -140,7 +140,6 @@ SIDECAR: Final = Concern(
     replaces=frozenset({"port"}),
     asked="sidecar",
     skip="sidecar",
-    parts=("port",),
     opt_out="bring your own, and set `fusioninfer.io/skip: sidecar`",
     rules=(
         Rule(

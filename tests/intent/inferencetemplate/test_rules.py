@@ -44,25 +44,25 @@ def engine(**fields: Any) -> Object:
 
 REMOVED: Final = "spec.pods[0].remove[0]"
 MISTAKES: Final[dict[str, tuple[Object, str, str]]] = {
-    "too large": (noted("b" * LARGEST), "FI970 spec", "split"),
-    "too large, in bytes": (noted("ü" * (LARGEST // 2)), "FI970 spec", "bytes"),
+    "too large": (noted("b" * LARGEST), "FI952 spec", "split"),
+    "too large, in bytes": (noted("ü" * (LARGEST // 2)), "FI952 spec", "bytes"),
     "too many arguments": (engine(args=["a"] * 5000), "FI904 spec.pods", "arguments"),
     "a misspelt field to remove": (
         removing("containers/vllm/evn/DEBUG"),
-        f"FI971 {REMOVED}",
+        f"FI954 {REMOVED}",
         "did you mean env?",
     ),
-    "a path with dots": (removing("spec.containers"), f"FI971 {REMOVED}", "spec.containers"),
-    "a JSON pointer": (removing("/spec/containers/0"), f"FI971 {REMOVED}", "is no path"),
+    "a path with dots": (removing("spec.containers"), f"FI954 {REMOVED}", "spec.containers"),
+    "a JSON pointer": (removing("/spec/containers/0"), f"FI954 {REMOVED}", "is no path"),
     "an item without a name": (
         removing("tolerations/gpu"),
-        f"FI971 {REMOVED}",
+        f"FI954 {REMOVED}",
         "remove tolerations as a whole",
     ),
-    "a container twice": (pod(containers=[ENGINE, ENGINE]), f"FI973 {POD}.containers[1]", "the same name"),
+    "a container twice": (pod(containers=[ENGINE, ENGINE]), f"FI954 {POD}.containers[1]", "the same name"),
     "a port twice": (
         engine(ports=[{"containerPort": 1}, {"containerPort": 1, "protocol": "TCP"}]),
-        f"FI973 {POD}.containers[0].ports[1]",
+        f"FI954 {POD}.containers[0].ports[1]",
         "the same containerPort and protocol",
     ),
     "a misspelt variable": (
@@ -70,7 +70,7 @@ MISTAKES: Final[dict[str, tuple[Object, str, str]]] = {
         f"FI950 {POD}.containers[0].args[0]",
         "did you mean model.name?",
     ),
-    "a priority": (template(priority="Highest"), "FI974 spec.priority", "Critical"),
+    "a priority": (template(priority="Highest"), "FI954 spec.priority", "Critical"),
     "a limit without adapters": (template(lora={"maxRank": 64}), "FI330 spec.lora.maxRank", "add adapters"),
     "the priority of an adapter": (
         template(lora={"adapters": [{"name": "a", "uri": "hf://o/a", "priority": "Critical"}]}),

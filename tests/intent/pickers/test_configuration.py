@@ -41,7 +41,7 @@ def test_generated_configurations_have_no_findings(row: Picker, strategy: str) -
     ],
 )
 def test_a_configuration_is_a_map_of_json_that_is_cheap_to_parse(text: str) -> None:
-    assert [code for code, _ in said(text)] == ["FI810"]
+    assert [code for code, _ in said(text)] == ["FI812"]
 
 
 def test_a_syntax_error_has_line_and_column() -> None:
@@ -53,7 +53,7 @@ def test_aliases_are_refused() -> None:
 
     (found,) = said(text)
 
-    assert found[0] == "FI810"
+    assert found[0] == "FI812"
     assert "line 2, column 4: aliases are not supported here" in found[1]
 
 
@@ -88,7 +88,7 @@ def test_of_an_older_generation_only_the_kind_is_checked(row: str) -> None:
 
     assert said(value, row) == []
     assert [code for code, _ in said(value | {"kind": "Other"}, row)] == ["FI812"]
-    assert [code for code, _ in said("- a", row)] == ["FI810"]
+    assert [code for code, _ in said("- a", row)] == ["FI812"]
 
 
 ALWAYS: Object = {"type": "always-disagg-pd-decider"}
@@ -124,7 +124,7 @@ HANDLERS = (
     [
         (
             ("b: {<<: {x: 1}}", "gie-1.5"),
-            "FI810 must be YAML or JSON: line 1, column 5: merge keys are not supported here",
+            "FI812 must be YAML or JSON: line 1, column 5: merge keys are not supported here",
         ),
         ((config(apiVersion="llm-d.ai/v1alpha1"), "gie-1.5"), "FI812"),
         ((config(kind="llm-d.ai/v1alpha1"), "gie-1.5"), "FI812"),
@@ -272,7 +272,7 @@ def test_the_cache_of_findings_is_bounded() -> None:
         assert all(len(message) <= 1000 for _, message in said(f"plugins: [{{type: {name}{at}}}]"))
 
     assert configuration.checked.cache_info().currsize == KEPT
-    assert said("a" * (LONGEST + 1)) == [("FI810", f"has {LONGEST + 1} characters; the limit is {LONGEST}")]
+    assert said("a" * (LONGEST + 1)) == [("FI812", f"has {LONGEST + 1} characters; the limit is {LONGEST}")]
 
 
 def test_the_crd_has_the_same_length_limit() -> None:
