@@ -278,7 +278,7 @@ def _kept(template: _Template, put_on: Overlay, name: str) -> list[Object]:
     ]
     added = containers_of(template_of(put_on, name))
     whole = (key for key, one in added.items() if "image" in one and key in live and key not in own)
-    edits = ((key, difference(added[key], live[key])) for key in whole)
+    edits = ((key, difference(added[key], live[key])) for key in whole if not same(added[key], live[key]))
     return [*launches, *({"name": key, **edit} for key, edit in edits if edit)]
 
 

@@ -87,17 +87,15 @@ def fill(
     made, errors = _filled(below, base)
     anew = _recorded(base, below, made, is_copied=below is not author)
     order = [made] if like is None else [made, like]
-    filled = _put(below, base, order)
-    if stands is not None and stands(anew, filled):
-        filling = FilledObject(author, filled, base, anew)
+    if stands is not None and stands(anew, again := _put(below, base, order)):
+        filling = FilledObject(author, again, base, anew)
     else:
-        filled = _put(below, anew, order)
-        filling = FilledObject(author, filled, anew, anew, errors)
+        filling = FilledObject(author, _put(below, anew, order), anew, anew, errors)
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
         return fill(replace(parts, original=_with_leader(parts)), base, like)
 
-    return _with(parts, filled), replace(filling, with_own_leader=with_own_leader)
+    return _with(parts, filling.filled), replace(filling, with_own_leader=with_own_leader)
 
 
 def _with(parts: Reverted, lws: Object) -> Reverted:
