@@ -106,7 +106,7 @@ _KEY: Final = {field: itemgetter(*keys) for field, keys in MERGE_KEYS.items()}
 
 def by_identity(field: str, items: Any) -> dict[Identity, Object]:
     """Return items by identity. The first of duplicates wins, as for the API server."""
-    return {key: items[at] for key, at in index(field, items).items()}
+    return {key: items[at] for key, at in index(field, items).items()} if items else {}
 
 
 def keys_of(field: str, item: Object) -> Object:
@@ -125,11 +125,14 @@ def is_keyed(field: str, value: Any) -> bool:
     return field in LIST_KEYS and isinstance(value, list)
 
 
+_NESTED: Final = (dict, list)
+
+
 def are_items(field: str, items: list[Any]) -> bool:
     """Return whether all items are maps, with keys that are strings, numbers or absent."""
     keys = MERGE_KEYS[field]
     return all(isinstance(item, dict) for item in items) and not any(
-        isinstance(item.get(key), dict | list) for item in items for key in keys
+        isinstance(item.get(key), _NESTED) for item in items for key in keys
     )
 
 

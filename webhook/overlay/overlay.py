@@ -1,6 +1,7 @@
 """Overlays: the pod templates in them, how several become one, what a record may have, what an object has."""
 
 from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any, Final
 
 from intent import Object
@@ -10,6 +11,7 @@ from intent.tree import (
     LIST_KEYS,
     Identity,
     Overlay,
+    are_items,
     by_identity,
     identity,
     index,
@@ -98,7 +100,7 @@ def _joined(key: str, values: list[Any]) -> Any:
     kinds = set(map(type, values))
     if kinds == {dict}:
         return combine(values)
-    if kinds == {list} and key in LIST_KEYS:
+    if kinds == {list} and key in LIST_KEYS and all(are_items(key, items) for items in values):
         return _joined_items(key, values)
     for value in values:
         if not same(values[0], value):
@@ -162,15 +164,16 @@ def fits(value: Any, paths: Object | None, field: str = "") -> bool:
     if value is None:
         return True
     if isinstance(value, list):
-        is_plain = paths is None and field not in LIST_KEYS
-        return all(fits(item, None) if is_plain else _is_item(field, item, paths) for item in value)
+        if paths is None and field not in LIST_KEYS:
+            return all(map(fits, value, repeat(None)))
+        return all(map(_is_item, repeat(field), value, repeat(paths)))
     if not isinstance(value, dict) or (paths is not None and field in LIST_KEYS):
         return paths is None
-    if paths is None:
-        return all(fits(item, None, key) for key, item in value.items())
-    if not paths:
+    if paths == {}:
         return all(item is None for item in value.values())
-    return all(key in paths and fits(item, paths[key], key) for key, item in value.items())
+    below = repeat(None) if paths is None else map(paths.get, value)
+    is_known = paths is None or value.keys() <= paths.keys()
+    return is_known and all(map(fits, value.values(), below, value))
 
 
 def _is_item(field: str, item: Any, paths: Object | None) -> bool:
@@ -226,7 +229,7 @@ def has_some(live: Any, overlay: Any, field: str = "") -> bool:
     if isinstance(overlay, dict) and COPY in overlay:
         return live is not None
     if isinstance(overlay, dict):
-        return any(has_some(mapping(live).get(key), value, key) for key, value in overlay.items())
+        return any(map(has_some, map(mapping(live).get, overlay), overlay.values(), overlay))
     if is_keyed(field, overlay):
         places = index(field, live)
         known = ((places.get(identity(field, item)), item) for item in overlay)

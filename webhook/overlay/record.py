@@ -177,6 +177,9 @@ class _Form(
     leader: str = ""
 
 
+_DECISIONS: Final = fields(Decision)
+
+
 def write(
     expansion: Expansion, was: Overlay, base: Base | None = None, refresh: str = "", leader: str = ""
 ) -> str:
@@ -185,7 +188,7 @@ def write(
     whole = msgspec.to_builtins(_Form(VERSION, decision, parts, was, serves, base, refresh, RULES, leader))
     whole["decided"] = {
         one.name: whole["decided"][one.name]
-        for one in fields(decision)
+        for one in _DECISIONS
         if getattr(decision, one.name) != one.default
     }
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
@@ -231,16 +234,13 @@ def _read(text: Any, recordable: Object, order: tuple[str, ...], restorable: Obj
 
 def _combined(parts: Mapping[str, Part], recordable: Object) -> tuple[Overlay, Overlay] | None:
     """Combine what was injected of all parts, and their wishes; None if they are forged, or contradict."""
-    put_on = [part.put_on for part in parts.values()]
     left = [part.left for part in parts.values() if part.left]
-    if not all(fits(overlay, recordable) for overlay in (*put_on, *left)):
-        return None
     try:
-        injected = combine(put_on)
+        injected = combine(part.put_on for part in parts.values())
         wish = combine((injected, *left)) if left else injected
     except Contradiction:
         return None
-    return (injected, wish) if _launches_one(injected) else None
+    return (injected, wish) if fits(wish, recordable) and _launches_one(injected) else None
 
 
 def _launches_one(put_on: Overlay) -> bool:

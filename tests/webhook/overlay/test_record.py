@@ -13,6 +13,8 @@ from webhook.overlay.record import Expansion, Part, Record
 from webhook.overlay.revert import NO_LAYER, layer, revert
 
 ROLE = "llm-d.ai/role"
+ODD: list[Any] = ["x", 7, None, ["x"], {"name": {}}, {"name": ["x"]}]
+"""No items of a list that merges by keys."""
 
 
 def written(put_on: Any, was: Any = None, **more: Any) -> str:
@@ -61,6 +63,10 @@ def in_worker(template: Any) -> Any:
         written({}, decided={"launcher": 7}),
         written({}, parts={"labels": {"set": []}}),
         written({}, parts={one: {"set": {"metadata": {"labels": {ROLE: one}}}} for one in "ab"}),
+        *(
+            written({}, parts={one: {"set": in_worker({"spec": {"containers": [item]}})} for one in "ab"})
+            for item in ODD
+        ),
         written({}, by="x"),
         written({}, refresh=7),
     ],
