@@ -175,7 +175,8 @@ def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> Lau
         plan = replace(plan, rewritten=False)
     elif recorded and (recorded, True) != (plan.launcher, plan.rewritten):
         plan = read_plan(replace(intent, launcher=recorded), settings)
-    return replace(plan, **{name: decided[name] for name in ("older", "paths") if name in decided})
+    taken = {name: decided[name] for name in ("older", "paths") if name in decided}
+    return replace(plan, **taken) if taken else plan
 
 
 def _moved(launch: Launch, moved: Template | None, settings: Settings) -> Launch:

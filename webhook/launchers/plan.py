@@ -55,23 +55,14 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
         and complete
         and plan.starts
         and launcher is not None
-        and all(may_be_launched(one, launcher, asked=intent.launcher == plan.launcher) for one in launches)
+        and (plan.launcher != intent.launcher or _fits(launches, plan.launcher, asked=True))
     )
     is_spread = rewritten and plan.launcher == VLLM_NATIVE and has_ranks(launches[0])
     older = is_older(launches[0], launches[-1]) if is_spread else None
-    if older and plan.code == ASSUMED:
-        plan = replace(plan, why=f"not known, and {_OLDER}", code="")
     paths = rewritten and (bool(launcher and launcher.answers) or balance(launches[0]) == "multi-port")
-    return replace(plan, rewritten=rewritten, older=older, paths=paths)
-
-
-def may_be_launched(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
-    """Return whether the launcher can rewrite the command that starts one node of this engine."""
-    return (
-        serves(launch, launcher, asked=asked)
-        and launcher.takes(launch)
-        and not other_backend(launch, launcher)
-    )
+    is_assumed = bool(older) and plan.code == ASSUMED
+    why, code = (f"not known, and {_OLDER}", "") if is_assumed else (plan.why, plan.code)
+    return replace(plan, why=why, code=code, rewritten=rewritten, older=older, paths=paths)
 
 
 def serves(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
@@ -142,7 +133,7 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
         return _left(
             launches, unknown[-1] if unknown else fits[0], [one for one in order if _runs(launches, one)]
         )
-    return _explained(launches, name, fits[: fits.index(name)])
+    return _explained(launches, name, fits[: fits.index(name)], is_known=bool(verdicts[name]))
 
 
 def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> LaunchPlan:
@@ -156,9 +147,12 @@ def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> LaunchPla
     )
 
 
-def _fits(launches: tuple[Launch, ...], name: str) -> bool:
-    """Return whether a launcher can rewrite the commands of all templates."""
-    return all(may_be_launched(one, LAUNCHERS[name], asked=False) for one in launches)
+def _fits(launches: tuple[Launch, ...], name: str, *, asked: bool = False) -> bool:
+    """Return whether a launcher can rewrite the commands of all templates, each of which starts one node."""
+    row = LAUNCHERS[name]
+    return all(
+        serves(one, row, asked=asked) and row.takes(one) and not other_backend(one, row) for one in launches
+    )
 
 
 def _order(launches: tuple[Launch, ...]) -> list[str]:
@@ -180,11 +174,10 @@ def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
     return False if False in verdicts else None if None in verdicts else True
 
 
-def _explained(launches: tuple[Launch, ...], name: str, passed: list[str]) -> LaunchPlan:
+def _explained(launches: tuple[Launch, ...], name: str, passed: list[str], *, is_known: bool) -> LaunchPlan:
     """Return the choice with its reason: an assumption, or what the image lacks for preferred launchers."""
-    row = LAUNCHERS[name]
-    if _runs(launches, name) is None:
-        needs = f"not known to have {row.needs}, which is assumed"
+    if not is_known:
+        needs = f"not known to have {LAUNCHERS[name].needs}, which is assumed"
         why = f"{needs}; to confirm, set {LAUNCHER}: {name}, or ray-start if it is older"
         return LaunchPlan(name, launches, why, ASSUMED, at=_decides(launches, name))
     if passed:
