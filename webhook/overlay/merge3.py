@@ -64,10 +64,6 @@ class Sides(NamedTuple):
     theirs: Any = None
     file: Any = None
 
-    def at(self, key: str) -> "Sides":
-        """Return the values of one field of maps."""
-        return Sides(*[one.get(key) if isinstance(one, dict) else None for one in self])
-
     def without(self, keys: Collection[str]) -> "Sides":
         """Return the same maps without these fields."""
         left = [one and {key: value for key, value in one.items() if key not in keys} for one in self]
@@ -98,14 +94,14 @@ def _map(field: str, sides: Sides, launches: Launches) -> Any:
     is_unread = isinstance(file, Unread) and ours is not None
     if is_unread and all(same(theirs.get(key), base[key]) for key in base.keys() - ours.keys()):
         sides = sides._replace(file=None)  # an earlier call of this write may have injected them
-    left = dict(theirs)
-    for key in base:
-        value = merge3(key, sides.at(key), launches)
+    mine, held, left = mapping(ours), mapping(sides.file), dict(theirs)
+    for key, one in base.items():
+        value = merge3(key, Sides(one, mine.get(key), theirs.get(key), held.get(key)), launches)
         if value is not None:
             left[key] = value
         elif key in left:
             del left[key]
-    left |= {key: value for key, value in mapping(ours).items() if key not in base and key not in theirs}
+    left |= {key: value for key, value in mine.items() if key not in base and key not in theirs}
     return None if is_added and is_bare(left) else left
 
 
