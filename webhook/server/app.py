@@ -225,7 +225,7 @@ async def _body(state: ServerState, request: web.BaseRequest, peer: Peer) -> byt
 
 
 async def _rest(state: ServerState, request: web.BaseRequest, peer: Peer) -> bytes | _Refusal:
-    """Wait for the rest of a body, up to `body_seconds`; each part is read when it is its caller's turn.
+    """Wait for the rest of a body, up to `body_seconds`; of what has arrived, each part takes a turn.
 
     At most `reviews` bodies wait. Another one evicts, of the caller that has most, the one that has waited
     longest: slow senders displace each other, and never an API server, whose bodies arrive at once.
@@ -240,7 +240,8 @@ async def _rest(state: ServerState, request: web.BaseRequest, peer: Peer) -> byt
                 size += len(parts[-1])
                 if size > state.limits.body_bytes:
                     return _TOO_LARGE
-                await state.turns.wait(peer)
+                if size < request.content.total_bytes:  # else the connection took a turn for what follows
+                    await state.turns.wait(peer)
     except FullError:
         return _OVERLOADED
     except TimeoutError:

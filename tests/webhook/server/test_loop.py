@@ -9,6 +9,7 @@ import time
 from asyncio import events
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_network
 from statistics import median
 from typing import Final
@@ -23,6 +24,7 @@ from webhook.review import AdmissionAnswer
 from webhook.server.callers import Callers, Peer
 from webhook.server.connection import Connection
 from webhook.server.listen import Limits
+from webhook.server.shares import LoopTurns
 
 HEAD: Final = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 CHUNKED: Final = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -98,6 +100,33 @@ async def test_each_part_of_headers_takes_a_turn() -> None:
         await read(reader)
 
     assert time.monotonic() - since > 0.75  # the second part waits, and then the request
+
+
+async def test_a_part_of_a_body_takes_one_turn_and_the_last_one_that_of_its_review(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[bytes] = []
+    wait = LoopTurns.wait
+
+    async def counted(self: LoopTurns, peer: Peer, namespace: bytes = b"") -> None:
+        waited.append(namespace)
+        await wait(self, peer, namespace)
+
+    def waited_since(count: int) -> bool:
+        return len(waited) > count and not served.state.turns.is_busy
+
+    async with serving() as served, connected(served.port, served.tls) as (reader, writer):
+        writer.write(post("/mutate", b"{}"))
+        await read(reader)
+        await until(lambda: not served.state.turns.is_busy)
+        monkeypatch.setattr(LoopTurns, "wait", counted)
+        for part in (HEAD % b"/mutate" + b"Content-Length: 19\r\n\r\n", b'{"namespace"'):
+            writer.write(part)
+            await until(partial(waited_since, len(waited)))
+        writer.write(b':"ns0"}')
+        await read(reader)
+
+    assert waited == [b"", b"", b"ns0"]
 
 
 EXTENDED: Final = CHUNKED % b"/mutate" + b"1;"
