@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from os.path import exists, expanduser
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import orjson
@@ -254,6 +256,7 @@ async def connect(
         config.load_incluster_config(client_configuration=configuration)
     else:
         await _load(configuration, kubeconfig, context)
+    configuration.proxy = configuration.proxy or _proxy(configuration.host)
     return Client(_session(ack_timeout), configuration, _tls(configuration))
 
 
@@ -297,6 +300,15 @@ def home_namespace(kubeconfig: str | None = None, context: str | None = None) ->
     return named
 
 
+def _proxy(host: str) -> str | None:
+    """Return the proxy for a URL that the environment names (`HTTPS_PROXY`, `NO_PROXY`); None: no proxy.
+
+    With `trust_env` aiohttp asks for it at each request, and reads `~/.netrc`, in two other threads.
+    """
+    url = urlsplit(host)
+    return None if proxy_bypass(url.hostname or "") else getproxies().get(url.scheme)
+
+
 def _tls(configuration: Any) -> ssl.SSLContext | bool:
     # a context loads the authorities of the system, in 50 ms; `kubectl proxy` needs none
     if not configuration.host.startswith("https:"):
@@ -309,7 +321,7 @@ def _session(ack_timeout: float) -> aiohttp.ClientSession:
     # no limit: a request that waited for the connection of one that hangs would hang too
     connector = aiohttp.TCPConnector(limit=0, socket_factory=sockets(ack_timeout))
     headers = {"User-Agent": "fusioninfer-sync", "Accept": "application/json"}
-    return aiohttp.ClientSession(connector=connector, headers=headers, trust_env=True)
+    return aiohttp.ClientSession(connector=connector, headers=headers)
 
 
 def sockets(ack_timeout: float) -> Callable[[Any], socket.socket]:

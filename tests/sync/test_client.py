@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import aiohttp
 import pytest
 import trustme
 from aiohttp import web
@@ -28,6 +29,42 @@ async def test_in_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch:
     await client.close()
 
     assert (host, settings["BearerToken"]["value"]) == ("https://10.0.0.1:443", "bearer of-the-pod")
+
+
+@pytest.fixture
+def elsewhere(kubeconfig: Path, api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a kubeconfig for another API server, to which the fake one is the proxy."""
+    kubeconfig.write_text(kubeconfig.read_text().replace(api.url, "http://api.invalid"))
+    monkeypatch.setenv("http_proxy", api.url)
+    return str(kubeconfig)
+
+
+async def test_the_proxy_of_the_environment_is_used(elsewhere: str) -> None:
+    client = await connect(elsewhere)
+
+    answer = await client.call(get("/version"))
+    await client.close()
+
+    assert answer == {"gitVersion": "v1.35.4"}
+
+
+async def test_a_host_that_the_environment_excepts_has_no_proxy(
+    elsewhere: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "api.invalid")
+    client = await connect(elsewhere)
+
+    with pytest.raises(aiohttp.ClientConnectorError):
+        await client.call(get("/version"))
+    await client.close()
+
+
+async def test_netrc_is_not_read(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "netrc"
+    file.write_text("default login someone password secret\n")
+    monkeypatch.setenv("NETRC", str(file))
+
+    assert await client.call(get("/version")) == {"gitVersion": "v1.35.4"}
 
 
 @pytest.mark.parametrize(
