@@ -7,6 +7,7 @@ have turns of their own.
 """
 
 import asyncio
+import math
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -29,9 +30,8 @@ from webhook.server.shares import LoopTurns
 
 TEXT: Final = "text/plain; charset=utf-8"
 LIMITS: Final = Limits()
-BEAT_SECONDS: Final = 0.5
 UNREADY_SECONDS: Final = 3.0
-"""Without a beat of the event loop that does the work, after which /readyz answers 503."""
+"""The time after which /readyz answers 503, if the event loop that does the work does not answer."""
 DEAD_SECONDS: Final = 60.0
 """The same of /healthz."""
 PAUSE: Final = 0.002
@@ -61,21 +61,23 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Answer on a socket until the context ends; with `scrapes`, /metrics on its socket alone.
 
-    `unready` returns why /readyz answers 503, or nothing; the thread calls it.
+    `unready` returns why /readyz answers 503, or nothing; the thread calls it. Each probe asks the event loop
+    of the caller for an answer, unless it still owes one: an idle process has no timer for probes.
     """
-    last = monotonic()
+    loop, asked = asyncio.get_running_loop(), math.inf
 
-    async def beat() -> None:
-        nonlocal last
-        while True:
-            last = monotonic()
-            await asyncio.sleep(BEAT_SECONDS)
+    def answered() -> None:
+        nonlocal asked
+        asked = math.inf
 
     def stopped(seconds: float) -> str:
-        silent = monotonic() - last
+        nonlocal asked
+        if asked == math.inf:
+            asked = monotonic()
+            loop.call_soon_threadsafe(answered)
+        silent = monotonic() - asked
         return f"the event loop has not run for {silent:.0f} s" if silent > seconds else ""
 
-    beating = asyncio.create_task(beat())
     reasons = {
         "/readyz": lambda: stopped(UNREADY_SECONDS) or unready(),
         "/healthz": lambda: stopped(DEAD_SECONDS),
@@ -95,7 +97,6 @@ async def serving(
     finally:
         own.call_soon_threadsafe(stop.set)
         await asyncio.to_thread(thread.join)
-        beating.cancel()
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -92,14 +92,15 @@ async def test_a_loop_that_stopped_is_reported_by_the_thread(
     monkeypatch.setattr(probes, name, 1.0)
     async with serving() as port:
         assert (await get(port, path)).status == 200
-        time.sleep(1.5)  # noqa: ASYNC251 - the event loop stands still
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor() as pool:  # the event loop stands still meanwhile
+            first = pool.submit(asked, port, path).result()
+            time.sleep(1.5)  # noqa: ASYNC251 - the same
             reply = pool.submit(asked, port, path).result()
         async with asyncio.timeout(PATIENCE):
             while (await get(port, path)).status != 200:  # noqa: ASYNC110 - it is asked over HTTP
                 await asyncio.sleep(0.01)
 
-    assert reply.startswith("503 the event loop has not run for ")
+    assert (first, reply.startswith("503 the event loop has not run for ")) == ("200", True)
 
 
 def asked(port: int, path: str) -> str:

@@ -89,6 +89,8 @@ class ConnectionTracker:
     """Every accepted connection, with the task of its TLS handshake."""
     shares: Shares[Connection] = field(init=False)
     """The same by their callers. From one that holds too many, that is cut which was used longest ago."""
+    filled: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while there may be connections."""
 
     def __post_init__(self) -> None:
         """Divide the limit."""
@@ -198,6 +200,7 @@ def _accept(tracker: ConnectionTracker, accepted: socket.socket, address: str, p
     task = asyncio.create_task(_shake_hands(tracker, connection, accepted))
     task.add_done_callback(partial(_shaken, peer, accepted))
     tracker.connections[connection] = task
+    tracker.filled.set()
 
 
 def _cut(tracker: ConnectionTracker, connection: Connection, reason: Cut) -> None:
@@ -262,9 +265,12 @@ def _shaken(peer: Peer, accepted: socket.socket, _task: asyncio.Task[None]) -> N
 
 
 async def _sweep(tracker: ConnectionTracker) -> None:
-    """Cut the connections whose headers take too long; never returns."""
+    """Cut the connections whose headers take too long; never returns. Without connections it has no timer."""
     seconds = tracker.limits.header_seconds
     while True:
+        if not tracker.connections:
+            tracker.filled.clear()
+        await tracker.filled.wait()
         await asyncio.sleep(seconds / 5)
         begun = monotonic() - seconds
         for connection in tuple(tracker.connections):

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from tests.builders import key_updates
 from tests.builders.patience import PATIENCE
+from tests.builders.virtual_time import VirtualTimeLoop, virtual_time
 from tests.builders.wire import connected, ended, post, read
 from tests.webhook.running import QUICK, UID, USUAL, Served, serving, until
 from webhook.server.callers import Callers
@@ -50,6 +51,18 @@ def tracker(served: Served) -> ConnectionTracker:
 async def ask(caller: Caller) -> int:
     caller[1].write(post("/mutate"))
     return (await read(caller[0])).status
+
+
+def test_a_server_without_connections_has_no_timer() -> None:
+    async def timers() -> int:
+        loop = virtual_time()
+        async with serving(limits=QUICK), asyncio.timeout(3600):
+            before = loop.timers
+            await asyncio.sleep(60)
+            return loop.timers - before
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        assert runner.run(timers()) == 1
 
 
 # The limit
