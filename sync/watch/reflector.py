@@ -6,9 +6,10 @@ A watch ends for one of three reasons:
 2. The version is gone (410, as an answer or as an event), the API server refuses several times in a row, or
    it sends something that cannot be read: list again, with a growing delay. Another watch would receive it
    again.
-3. The kind does not exist (404): ask the API server's discovery, and list again. A failed list leaves the
-   cache as it is: `Cache.fail` decides when a kind counts as unavailable or not served. The last version is
-   sent back as it was received; only the cache compares versions.
+3. The kind does not exist (404): ask the API server's discovery, and list again; once it counts as not
+   served, only list, once a minute. A failed list leaves the cache as it is: `Cache.fail` decides when a
+   kind counts as unavailable or not served. The last version is sent back as it was received; only the
+   cache compares versions.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ import structlog
 from intent.shapes import listed, mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client, logged
 from kube.request import get, watch
-from sync.clock import Backoff, Pace
+from sync.clock import MINUTE, Backoff, Pace
 from sync.kinds import Resource
 from sync.observed.cached import Row, resource_version
 from sync.watch.availability import ENOUGH
@@ -31,8 +32,9 @@ from sync.watch.intake import Intake
 
 R = TypeVar("R", bound=Row)
 log: Final = structlog.stdlib.get_logger(__name__)
-WATCH_SECONDS: Final = (240, 300)
-"""The timeout that a watch asks for, at random in between, so that not all watches are restarted at once."""
+WATCH_SECONDS: Final = (300, 600)
+"""The timeout that a watch asks for, at random in between, so that not all watches are restarted at once (as
+client-go `tools/cache/reflector.go`)."""
 GONE: Final = 410
 BROKEN: Final = (*NO_ANSWER, ValueError, KeyError, TypeError)
 """No answer, or an answer that no API server gives."""
@@ -71,10 +73,12 @@ async def _reflect(client: Client, cache: Cache[R], namespace: str, intake: Inta
         except (ApiError, *BROKEN) as error:
             if not isinstance(error, NO_ANSWER):
                 cache.availability.hear(namespace)
+            scope = cache.availability.scopes[namespace]
             is_missing = isinstance(error, ApiError) and error.code == NOT_FOUND
-            denied = is_missing and await is_served(client, cache.kind.resource) is False
+            denied = is_missing and (scope.absent or await is_served(client, cache.kind.resource) is False)
             await cache.fail(str(error) or type(error).__name__, denied=denied, namespace=namespace)
-            await _wait(cache, backoff, error, level=logging.DEBUG if denied else logging.WARNING)
+            at_least = MINUTE if scope.absent else 0.0
+            await _wait(cache, backoff, error, at_least, level=logging.DEBUG if denied else logging.WARNING)
 
 
 def _path(cache: Cache[R], namespace: str) -> str:
@@ -155,8 +159,10 @@ async def _watch(client: Client, intake: Intake, namespace: str, version: str, b
             await asyncio.sleep(0 if version != before else backoff.next())
 
 
-async def _wait(cache: Cache[R], backoff: Backoff, error: Exception, level: int = logging.WARNING) -> None:
-    seconds = backoff.next(getattr(error, "retry_after", 0.0))
+async def _wait(
+    cache: Cache[R], backoff: Backoff, error: Exception, at_least: float = 0.0, level: int = logging.WARNING
+) -> None:
+    seconds = backoff.next(max(at_least, getattr(error, "retry_after", 0.0)))
     log.log(
         level,
         "list or watch failed: will retry",

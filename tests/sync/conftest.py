@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sync import clock, events
 from sync.controller import Controller
 from sync.kinds import watched
 from sync.metrics import ControllerMetrics
+from sync.watch import reflector
 from sync.watch.cache import Cache
 from sync.watch.reflector import reflect
 from sync.write import Writer
@@ -54,11 +55,12 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten retry delays to hundredths of a second."""
     monkeypatch.setattr(clock, "SHORTEST", 0.02)
     monkeypatch.setattr(clock, "LONGEST", 0.1)
+    monkeypatch.setattr(reflector, "MINUTE", 0.1)
     monkeypatch.setattr(events, "PATIENCE", 0.05)
 
 
-@pytest.fixture
-async def api() -> AsyncIterator[Api]:
+@asynccontextmanager
+async def serving() -> AsyncIterator[Api]:
     """Serve an empty cluster on a free port."""
     fake = Api()
     app = web.Application()
@@ -74,8 +76,20 @@ async def api() -> AsyncIterator[Api]:
 
 
 @pytest.fixture
+async def api() -> AsyncIterator[Api]:
+    """Serve an empty cluster."""
+    async with serving() as fake:
+        yield fake
+
+
+@pytest.fixture
 def kubeconfig(api: Api, tmp_path: Path) -> Path:
-    """Write a kubeconfig with a token for the fake API server."""
+    """Write a kubeconfig for the fake API server."""
+    return kubeconfig_of(api, tmp_path)
+
+
+def kubeconfig_of(api: Api, tmp_path: Path) -> Path:
+    """Write a kubeconfig with a token for a fake API server."""
     content = {
         "current-context": "fake",
         "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "me"}}],

@@ -187,7 +187,10 @@ class Api:
         task = asyncio.create_task(self._send(response, request, seen))
         self.watches.add(task)
         try:
-            await task
+            async with asyncio.timeout(float(request.query["timeoutSeconds"])):
+                await task
+        except TimeoutError:
+            pass
         except asyncio.CancelledError:
             if request.transport:
                 request.transport.abort()
