@@ -291,9 +291,10 @@ async def test_a_failed_write_is_tried_again(api: Api, start: Start, code: int) 
     answers = [status(code, "Trouble") for _ in range(3)]
     api.fault = lambda request: answers.pop() if answers and request.method == "PATCH" else None
 
-    start()
+    controller = start()
 
     await eventually(lambda: PG in api.objects)
+    await eventually(lambda: not controller.queue.failures)  # the next failure is tried again at once
 
 
 @pytest.mark.usefixtures("service")

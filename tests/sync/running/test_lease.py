@@ -172,14 +172,24 @@ async def test_a_few_failures_do_not_lose_the_lease(api: Api, lead: Lead) -> Non
     assert worker.leading == [True]
 
 
-async def test_another_holder_of_the_lease_ends_the_work(api: Api, lead: Lead) -> None:
-    _, leading = await lead()
+async def test_the_lease_of_another_holder_is_not_released(api: Api, lead: Lead) -> None:
+    _, leading = await lead(UNHURRIED)
 
-    api.edit(PATH, holderIdentity="b", leaseDurationSeconds=60)
-    with pytest.raises(LeadershipLostError):
-        await leading
+    api.edit(PATH, holderIdentity="b")
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)
 
     assert spec(api)["holderIdentity"] == "b"
+
+
+async def test_a_lease_lasts_from_when_its_write_was_sent(api: Api, client: Client) -> None:
+    """The answer may take long: another process counts from when the API server stored the Lease."""
+    clock = Clock()
+    worker = Worker(client, "a", SHORT, clock)
+    api.fault = lambda request: setattr(clock, "now", clock.now + (request.method != "GET"))
+
+    assert await tries(worker)
+    assert (worker.leadership.until, clock.now) == (1000 + SHORT.renew_deadline, 1001)
 
 
 async def test_a_holder_learns_at_its_next_renewal_that_another_one_took_the_lease(
@@ -211,7 +221,7 @@ async def test_nothing_may_be_written_once_another_holder_is_seen(
     with pytest.raises(LeadershipLostError):
         await leading
 
-    assert set(allowed) == {"a"}
+    assert (set(allowed), spec(api)["holderIdentity"]) == ({"a"}, "b")
 
 
 async def test_a_process_that_finds_no_lease_works_after_the_holder_has_stopped(
