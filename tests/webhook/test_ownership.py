@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -156,11 +157,15 @@ def rename(pod: Object) -> None:
     pod["spec"]["containers"][0]["name"] = "renamed"
 
 
-def mount_elsewhere(pod: Object) -> None:
-    pod["spec"]["containers"].append({"name": "log", "image": "l", "volumeMounts": [dict(SHM)]})
+def mount_elsewhere(pod: Object, field: str = "containers") -> None:
+    log = {"name": "log", "image": "l", "volumeMounts": [dict(SHM)]}
+    pod["spec"][field] = [*pod["spec"].get(field, []), log]
 
 
-@pytest.mark.parametrize("change", [limit_mount, rename, mount_elsewhere])
+MOUNT_FIRST: Final = partial(mount_elsewhere, field="initContainers")
+
+
+@pytest.mark.parametrize("change", [limit_mount, rename, mount_elsewhere, MOUNT_FIRST])
 def test_a_volume_stays_while_it_is_mounted(change: Callable[[Object], None]) -> None:
     stored = edited(created(file()), change)
     assert not mounts(stored)

@@ -252,6 +252,9 @@ def test_entries_apply_by_component_type_and_part() -> None:
     ] == [None, "workers"]
     assert "dnsPolicy" not in pod_spec(stored)
     assert expand(stored, stored) == []
+    alone = put(changed(named(), "spec.leaderWorkerTemplate.size", 1), templates=library)
+    assert "leaderTemplate" not in alone["spec"]["leaderWorkerTemplate"]
+    assert pod_spec(alone)["priorityClassName"] == "leaders"
 
 
 def test_later_templates_win_and_remove() -> None:
@@ -371,6 +374,15 @@ def test_blocks_are_annotations_where_the_author_has_none() -> None:
     }
 
 
+def test_a_later_model_has_no_name_of_an_earlier_one() -> None:
+    models = {"base": {"uri": "hf://org/T", "name": "theirs"}, "top": {"uri": "hf://org/U"}}
+    library = {name: inference_template(name, model=model) for name, model in models.items()}
+
+    base = content(key_of(named(refs="base,top")), library)  # type: ignore[arg-type]
+
+    assert base.annotations == {"fusioninfer.io/model": "hf://org/U"}
+
+
 def test_the_name_of_a_template_s_model_is_not_given_to_the_author_s_model() -> None:
     model = {"uri": "hf://org/T", "name": "theirs", "cache": "9Gi"}
     stored = put(named(), templates={"base": {**BASE, "spec": {**BASE["spec"], "model": model}}})
@@ -403,6 +415,7 @@ def test_each_field_of_a_block_reaches_the_object_or_is_a_finding(field: str) ->
 
 # --- when templates are read --------------------------------------------------------------------------
 
+BYPASSED: Final = "metadata.annotations.fusioninfer.io/inject"
 NEEDED: Final[list[tuple[str, Object, Object | None, tuple[str, ...]]]] = [
     ("a new object", named(), None, ("base",)),
     ("two templates, in order", named(refs="more, base"), None, ("more", "base")),
@@ -426,6 +439,7 @@ NEEDED: Final[list[tuple[str, Object, Object | None, tuple[str, ...]]]] = [
     ("too many names", named(refs=",".join(map("t{}".format, range(TEMPLATES_LIMIT + 1)))), None, ()),
     ("a name twice", named(refs="base,base"), None, ()),
     ("a forged record", changed(named(), RECORD, '{"base": 1}'), None, ("base",)),
+    ("a record past the webhooks", named(), changed(STORED, BYPASSED, "disabled"), ("base",)),
 ]
 
 
@@ -607,6 +621,8 @@ def test_a_missing_template_is_a_warning_on_a_dry_run() -> None:
 
     assert codes(noted, dry_run=True) == [("FI951", "warning")]
     assert orjson.loads(review.validate(request).body)["response"]["allowed"] is True
+    wrong = {"base": inference_template("base", entry({}, part="x"))}
+    assert codes(put(named(), None, wrong), dry_run=True) == [("FI954", "error")]
 
 
 def test_an_object_that_was_not_mutated_is_refused() -> None:

@@ -153,6 +153,14 @@ def test_any_other_word_is_no_misspelt_flag(word: str) -> None:
     assert spelling("vllm").meant(word, ()) == ""
 
 
+@pytest.mark.parametrize(("version", "gone"), [((0, 33, 0), 1), ((0, 99, 0), 0), ((), 0)])
+def test_a_flag_that_is_gone_may_be_back_in_a_later_release(version: tuple[int, ...], gone: int) -> None:
+    words = ("vllm", "serve", "M", "--swap-space", "4")
+    command = read_command(words, (), read_image("corp/llm:1"))
+
+    assert len([*unparsed("vllm", version, command.flags.given, words)]) == gone
+
+
 def test_the_number_of_comparisons_is_bounded() -> None:
     words = ("vllm", "serve", "org/M", *(f"--tensor-paralel-siz{at}" for at in range(50)), "--prot=1")
 

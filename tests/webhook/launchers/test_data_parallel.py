@@ -103,6 +103,7 @@ def test_nnodes_is_never_written_for_ranks_that_it_overwrites_or_takes_for_equal
         f"{ADDRESS} --headless {START} $((4+(LWS_WORKER_INDEX-1)*8))",
         LEADERS,
     )
+    assert words("-dp 12 -dpl 8", version, leader="-dp 12")[0] == f"--data-parallel-size-local 4 {ADDRESS}"
     assert words("-dp 16 -dpl 8", version, leader="-dp 16 -dpl 0", size=3)[1].endswith(
         f"{START} $((0+(LWS_WORKER_INDEX-1)*8))"
     )
