@@ -286,13 +286,16 @@ def test_another_object_of_the_name_is_not_refreshed(cluster: Cluster) -> None:
 
 
 def test_json_has_every_object(cluster: Cluster) -> None:
+    cluster.put("b", {"kind": "DisaggregatedSet", "name": "set"})
     cluster.put_template("newer", 2)
 
-    found = json.loads(run("--dry-run", "-o", "json").stdout)
-
-    assert found["dryRun"] is True
-    [row] = found["leaderWorkerSets"]
-    assert (row["name"], row["restarts"], row["refreshed"], row["problem"]) == ("a", True, False, "")
+    for word, refreshed in (("--dry-run", False), ("--yes", True)):
+        done = run(word, "-o", "json")
+        found = json.loads(done.stdout)
+        row, other = found["leaderWorkerSets"]
+        assert (done.exit_code, found["dryRun"], other["refreshed"]) == (1, word == "--dry-run", False)
+        assert other["problem"].startswith("DisaggregatedSet set writes it")
+        assert (row["name"], row["restarts"], row["refreshed"], row["problem"]) == ("a", True, refreshed, "")
 
 
 def test_a_cluster_that_cannot_be_listed_is_unreadable(cluster: Cluster) -> None:

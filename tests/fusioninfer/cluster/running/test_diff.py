@@ -91,12 +91,15 @@ def test_a_diff_is_unified_and_names_its_object() -> None:
 FILE: Final[Object] = {"metadata": {"name": "x", "namespace": "n"}, "spec": {}}
 
 
+APPLIES: Final = [{"manager": name, "operation": "Apply"} for name in ("fusioninfer", "flux")]
+
+
 @pytest.mark.parametrize(
     ("live", "expected"),
     [
         (None, ("create", "")),
         ({"metadata": {"annotations": {LAST_APPLIED: "{}"}}}, ("patch", "kubectl")),
-        ({"metadata": {"managedFields": [{"manager": "flux", "operation": "Apply"}]}}, ("apply", "flux")),
+        ({"metadata": {"managedFields": APPLIES}}, ("apply", "flux")),
         ({"metadata": {"managedFields": [{"manager": "helm", "operation": "Update"}]}}, ("apply", "kubectl")),
     ],
 )
