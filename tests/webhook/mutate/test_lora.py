@@ -28,8 +28,9 @@ def parts(pod: Object) -> Object:
 def of_lora(lora: str, *, engine: Object | None = None, size: int = 2, **notes: Any) -> Object:
     """Expand a group with adapters, and return what every pod of it gets."""
     shape = {"command": ["vllm", "serve"], "args": None if "model" in notes else ["org/M"], **(engine or {})}
-    first, *others = map(parts, pod_specs(put(lws(size, template(container(**shape)), lora=lora, **notes))))
-    assert all(one == first for one in others)
+    notes = {"launcher": "vllm-native", "lora": lora, **notes}
+    first, *others = map(parts, pod_specs(put(lws(size, template(container(**shape)), **notes))))
+    assert others == [first] * (size > 1)
     return first
 
 

@@ -16,8 +16,9 @@ POD: Final = "spec.leaderWorkerTemplate.workerTemplate.spec"
 def of_model(uri: str, *, engine: Object | None = None, spec: Object | None = None, **notes: Any) -> Object:
     """Expand a group of two pods with a model, and return the pod spec that all of them have."""
     plain = template(container(**engine or {}), **spec or {})
-    first, *others = map(parts, pod_specs(put(lws(2, plain, model=uri, **notes))))
-    assert all(one == first for one in others)
+    notes = {"launcher": "vllm-native", "model": uri, **notes}
+    first, *others = map(parts, pod_specs(put(lws(2, plain, **notes))))
+    assert others == [first]
     return first
 
 
