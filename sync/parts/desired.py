@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from intent import Object, lws
 from intent.annotations import SERVICE
-from intent.errors import FieldError, Finding, Subject
+from intent.errors import Finding
 from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.read import InferenceServiceIntent
 from intent.service.member import Member, ServiceKey
 from sync.kinds import OUTPUTS
-
-AGAIN: Final = "tried again within a minute"
-"""When what is refused or fails is tried again: `ServiceState.retry_in` and `Backoff` keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +57,11 @@ class Refusal:
 
     code: str
     message: str
-    """What is wrong; `refusal_finding` adds when the write is tried again."""
+    """What is wrong; the finding adds when the write is tried again."""
     kind: str
     """Its kind, or what it is a part of (`kinds.part_of`)."""
     retryable: bool = False
     """Whether another try may succeed."""
-
-
-def refusal_finding(subject: Subject, path: str, refusal: Refusal) -> Finding:
-    """Return the finding of a refusal, which says when the write is tried again: a warning if it may pass."""
-    message = f"{refusal.message}; {AGAIN}"
-    return Finding(subject, FieldError(path, None, message, refusal.code, refusal.retryable))
 
 
 # --- objects ----------------------------------------------------------------------------------------

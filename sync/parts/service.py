@@ -9,7 +9,6 @@ Rules of this file:
 5. A service of too many members is left as it is: the cost of one service is bounded, for all tenants.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from intent import budget
@@ -20,13 +19,15 @@ from intent.lws import KIND as LWS
 from intent.settings import Settings
 from sync.kinds import API, OBJECTIVE, OUTPUTS, ROUTES
 from sync.parts.api import api
-from sync.parts.desired import Desired, Refusal, combined, refusal_finding
+from sync.parts.desired import Desired, Refusal, combined
 from sync.parts.gang import gang
 from sync.parts.routes import priority_path, routes
 from sync.parts.sets import SETS, sets
 from sync.snapshot import Snapshot
 
 ALL: Final = frozenset(OUTPUTS)
+AGAIN: Final = "tried again within a minute"
+"""When what is refused or fails is tried again: `ServiceState.retry_in` and `Backoff` keep it."""
 UNAVAILABLE: Final = "FI880"
 UNREADABLE: Final = "FI881"
 
@@ -38,8 +39,8 @@ def desired_state(snapshot: Snapshot, settings: Settings) -> Desired:
     if snapshot.crowd:
         over = budget.of_service(snapshot.crowd)
         return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
-    if LWS in snapshot.unknown:
-        return combined((_unknown_sets(snapshot), _unknown(snapshot)))
+    if why := snapshot.unknown.get(LWS):  # a gang of the members that are known would strand the others
+        return combined((refused(snapshot, unavailable(LWS, why, LWS)), _unknown(snapshot)))
     gangs = (gang(situation, settings) for situation in snapshot.gangs)
     of_ejected = Desired(held_objects=snapshot.kept_routes)
     of_roles = sets(snapshot, snapshot.service) if snapshot.service else Desired(held=SETS)
@@ -57,32 +58,24 @@ def _unknown(snapshot: Snapshot) -> Desired:
     return Desired(held=held, findings=tuple(findings))
 
 
-def _unknown_sets(snapshot: Snapshot) -> Desired:
-    """Change nothing while not all members are known: a gang of some of them would strand the others."""
-    refusal = unavailable(LWS, snapshot.unknown[LWS], LWS)
-    return Desired(findings=tuple(refusal_finding(subject, "spec", refusal) for subject in snapshot.subjects))
-
-
 def unavailable(kind: str, why: str, part: str) -> Refusal:
     """Return the refusal of an object whose kind is not known in full."""
     return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", part, retryable=True)
 
 
 def refused(snapshot: Snapshot, refusal: Refusal) -> Desired:
-    """Report a refusal of the API server to the authors.
+    """Report a refusal of the API server to the authors, a warning if it may pass.
 
     Without InferenceObjectives requests are served, without priority; without the Service the engines run. So
     these are warnings, unless an Ingress leads to the Service.
     """
-    path, is_of_routes = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]", False
     router = snapshot.value.router if snapshot.value else None
-    if refusal.kind == API and router and router.ingress is not None:
-        path, is_of_routes = f"spec.roles[{router.index}].ingress", True
-    elif refusal.kind == API:
-        refusal = replace(refusal, retryable=True)
-    elif refusal.kind == OBJECTIVE.kind:
-        refusal, path, is_of_routes = replace(refusal, retryable=True), priority_path(snapshot), True
-    found = tuple(refusal_finding(subject, path, refusal) for subject in snapshot.subjects)
-    if is_of_routes or refusal.kind in ROUTES:
-        return Desired(of_routes=found)
-    return Desired(findings=found)
+    path, is_of_routes = "spec" if snapshot.service else f"metadata.annotations[{SERVICE}]", False
+    is_softened = refusal.retryable or refusal.kind in {API, OBJECTIVE.kind}
+    if refusal.kind == OBJECTIVE.kind:
+        path = priority_path(snapshot)
+    elif refusal.kind == API and router and router.ingress is not None:
+        path, is_of_routes, is_softened = f"spec.roles[{router.index}].ingress", True, refusal.retryable
+    error = FieldError(path, None, f"{refusal.message}; {AGAIN}", refusal.code, is_softened)
+    found = tuple(Finding(subject, error) for subject in snapshot.subjects)
+    return Desired(of_routes=found) if is_of_routes or refusal.kind in ROUTES else Desired(findings=found)
