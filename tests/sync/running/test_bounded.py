@@ -16,7 +16,7 @@ from sync.kinds import POD_GROUP
 from tests.sync.conftest import Start, eventually, quiet
 from tests.sync.fake_api import Api, status
 from tests.sync.samples import inference_service, lws
-from tests.sync.served import HOME, PREFILL, SERVICE, STATUS, change, condition
+from tests.sync.served import HOME, SERVICE, STATUS, condition
 
 SECONDS = 4.0
 """Duration of the test in seconds; the second try comes after half a second, so there are few."""
@@ -58,33 +58,6 @@ async def test_a_refusal_with_changing_messages_causes_few_tries_and_writes(
 
     statuses = [path for _, path in api.writes].count(STATUS)
     assert (varying[0] <= 20, statuses <= 6) == (True, True), (varying[0], statuses)
-
-
-@pytest.mark.usefixtures("admission")
-async def test_a_refusal_in_changing_words_causes_one_event(
-    api: Api, varying: list[int], start: Start
-) -> None:
-    api.put(SERVICE, inference_service())
-    controller = start()
-    await eventually(lambda: varying[0] > 0)
-
-    await quiet(5)
-    for number in range(5):
-        change(
-            api,
-            PREFILL,
-            metadata=api.objects[PREFILL]["metadata"]
-            | {
-                "annotations": api.objects[PREFILL]["metadata"]["annotations"]
-                | {"fusioninfer.io/hostnames": f"h{number}.example.com"}
-            },
-        )
-        await quiet()
-
-    said = [event for event in api.findings() if event["reason"] == "ObjectRefused"]
-    assert [event["involvedObject"]["name"] for event in said] == ["r1"]
-    told = [one for state in controller.states.values() for one in state.events.events.values()]
-    assert sum(one.latest.lasts for one in told) <= 4
 
 
 def test_first_rewordings_are_written_at_once_and_further_ones_wait() -> None:
