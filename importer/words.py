@@ -42,9 +42,11 @@ class GroupPod:
         Raises:
             StaysError: the values are too long.
         """
+        needed, room = set(references(text)), LARGEST
+        if not needed:
+            return text
         own = {"LWS_WORKER_INDEX": self.index, "LWS_GROUP_SIZE": self.size}
         known = {name: str(value) for name, value in own.items() if value is not None}
-        needed, room = set(references(text)), LARGEST
         for name in reversed(list(self.env)):
             if name in needed:
                 needed.update(references(self.env[name] or ""))
