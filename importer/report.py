@@ -114,28 +114,21 @@ def _by_reason(lines: Iterable[Line]) -> Mapping[tuple[int, str], list[str]]:
 def as_data(made: ImportResult, places: Sequence[str]) -> Object:
     """Return a report as JSON, without values: some are secret."""
 
-    def place(line: Line) -> Object:
+    def row(line: Line) -> Object:
         return {
             "object": described(made.inputs[line.document]),
             "file": places[line.document],
             "field": line.path,
+            "outcome": line.outcome.kind,
+            "lost": line.outcome.is_lost,
+            "code": line.outcome.code,
+            "reason": line.outcome.reason,
         }
 
     kinds = Counter(line.outcome.kind for line in made.lines)
     return {
-        "fields": [
-            {
-                **place(line),
-                "outcome": line.outcome.kind,
-                "lost": line.outcome.is_lost,
-                "code": line.outcome.code,
-                "reason": line.outcome.reason,
-            }
-            for line in made.lines
-        ],
-        "byHand": [
-            {**place(line), "code": line.outcome.code, "reason": line.outcome.reason} for line in made.by_hand
-        ],
+        "fields": [*map(row, made.lines)],
+        "byHand": [*map(row, made.by_hand)],
         "summary": {kind: kinds[kind] for kind in KINDS}
         | {"lost": len(made.lost), "byHand": len(made.by_hand)},
     }

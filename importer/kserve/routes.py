@@ -5,7 +5,6 @@ from typing import Final
 from catalog.pickers.generations import PICKERS
 from importer.account import Account, default, lost
 from importer.kserve.bases import Merged
-from importer.kserve.variables import child_name
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, plain, value_at
 from intent import yaml
 from intent.names import api_name
@@ -83,13 +82,13 @@ def _rule(service: Merged, rule: Tree, account: Account) -> Tree:
 
 
 def _is_pool(service: Merged, backend: Tree) -> bool:
-    names = (child_name(service.name, "-inference-pool"), None)
+    names = (f"{service.name}-inference-pool", None)
     return value_at(backend, "kind") == "InferencePool" and value_at(backend, "name") in names
 
 
 def _backend(service: Merged, backend: dict[str, Tree], account: Account) -> Tree:
     kind, name = text(value_at(backend, "kind")) or "Service", value_at(backend, "name")
-    of_workload = kind == "Service" and name == child_name(service.name, "-kserve-workload-svc")
+    of_workload = kind == "Service" and name == f"{service.name}-kserve-workload-svc"
     if not of_workload and not _is_pool(service, backend):
         return backend
     account.leave(picked(backend, "group", "kind", "port"), _SERVICE)

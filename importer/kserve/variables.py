@@ -4,6 +4,7 @@ Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `Repla
 the service as its author wrote it, without its bases.
 """
 
+import operator
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,11 +20,6 @@ _LEFT: Final = 5
 """Seconds that remain of the grace period after the engine's own time to shut down."""
 
 
-def child_name(parent: str, suffix: str) -> str:
-    """Return the name of an object of KServe's. It shortens long ones, and the output has none of them."""
-    return parent + suffix
-
-
 def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
     grace = pod.fields.get("TerminationGracePeriodSeconds") if isinstance(pod, Struct) else None
     seconds = grace.to if isinstance(grace, Pointer) and isinstance(grace.to, int) else _GRACE
@@ -32,11 +28,14 @@ def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
 
 OF_KSERVE: Final[Mapping[str, Function]] = {
     **FUNCTIONS,
-    "ChildName": child_name,
+    "ChildName": operator.add,
     "shutdownTimeout": _shutdown_timeout,
     "kvTransferConfig": lambda _: "",
 }
-"""The functions of KServe's templates. That of the KV cache adds nothing: the report names the loss."""
+"""The functions of KServe's templates. That of the KV cache adds nothing: the report names the loss.
+
+Long names of children are not shortened: the output has none of them.
+"""
 
 
 # --- the service by its names in Go -------------------------------------------------------------------
@@ -88,7 +87,7 @@ def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, m
         "IngressGatewayNamespace": SYSTEM,
         "EnableTLS": False,
         "ModelBasedRoutingHeaderName": HEADER,
-        "InferencePoolNamespacedName": f"{namespace}/{child_name(name, '-inference-pool')}",
+        "InferencePoolNamespacedName": f"{namespace}/{name}-inference-pool",
     }
     return Struct(
         {**own, "ObjectMeta": Struct(own), "Spec": Struct(fields), "GlobalConfig": Struct(settings)}
