@@ -13,7 +13,7 @@ import orjson
 from fusioninfer.cluster.eject import SET_BY_CLIENTS
 from fusioninfer.cluster.reader import Reader, why
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
-from fusioninfer.cluster.text import described, name_of, service_of
+from fusioninfer.cluster.text import WRITTEN, described, name_of, service_of
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.offline import is_inferenceservice, is_lws
 from intent import Object, yaml
@@ -35,8 +35,6 @@ from sync.watch.cache import cache_of
 from webhook.overlay.written import LAST_APPLIED
 
 Origin = Literal["file", "controller"]
-KINDS: Final[dict[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE)}
-"""The kinds of files that are compared; for others there is `kubectl diff`."""
 RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
 """Annotations that only record what the other fields have."""
 DELETED: Final = {"deletionTimestamp": "1970-01-01T00:00:00Z"}
@@ -79,7 +77,7 @@ async def differences(reader: Reader, documents: Iterable[Document], namespace: 
         result.notes += [note for note in live.notes if note not in result.notes]
         services: dict[ServiceKey, None] = {}
         for obj in objects:
-            kind = KINDS[obj["kind"]]
+            kind = WRITTEN[obj["kind"]]
             before = live.named(kind, name_of(obj))
             after = await _proposed(reader, file_request(kind, obj, before), obj, result)
             if after is None:
@@ -95,7 +93,7 @@ async def differences(reader: Reader, documents: Iterable[Document], namespace: 
 
 
 def _placed(documents: Iterable[Document], namespace: str, result: DiffResult) -> dict[str, list[Object]]:
-    """Return the objects of files that are compared, by namespace."""
+    """Return the objects of files that are compared, by namespace; for others there is `kubectl diff`."""
     placed: dict[str, list[Object]] = {}
     left = 0
     for document in documents:
@@ -120,7 +118,7 @@ async def _proposed(reader: Reader, request: Request, obj: Object, result: DiffR
     try:
         return {key: obj[key] for key in ("apiVersion", "kind")} | await reader.send(request)
     except (ApiError, *NO_ANSWER) as error:
-        is_right = isinstance(error, ApiError) and error.code == FORBIDDEN and obj["kind"] not in KINDS
+        is_right = isinstance(error, ApiError) and error.code == FORBIDDEN and obj["kind"] not in WRITTEN
         messages = result.notes if is_right else result.errors
         messages.append(f"{described(obj)}: not compared: {why(error)}")
         return None

@@ -6,7 +6,7 @@ the API server and all webhooks answer to a dry run of it.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,19 +14,17 @@ from typing import Any, Final
 import orjson
 
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError, why
-from fusioninfer.cluster.text import is_named, name_of
+from fusioninfer.cluster.text import WRITTEN, is_named, name_of
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
 from intent.applied import TemplateVersion, recorded
 from intent.shapes import annotations, listed, mapping, metadata, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import Request
-from sync.kinds import INFERENCE_SERVICE, LWS, Kind
+from sync.kinds import LWS
 
 MANAGER: Final = "fusioninfer-refresh"
 """The field manager of the annotation."""
-WRITTEN: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE)}
-"""The kinds of which an author writes objects."""
 
 
 @dataclass(frozen=True, slots=True)

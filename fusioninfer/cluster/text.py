@@ -1,14 +1,17 @@
 """The words in which the subcommands speak of objects: their names, and KIND/NAME as users write it."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from intent import Object
 from intent.annotations import SERVICE
 from intent.names import is_dns_1035_label
 from intent.service.member import ejected, member
 from intent.shapes import annotations, mapping, text
-from sync.kinds import INFERENCE_SERVICE, LWS
+from sync.kinds import INFERENCE_SERVICE, LWS, Kind
 
+WRITTEN: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INFERENCE_SERVICE)}
+"""The kinds of which an author writes objects."""
 WORDS: Final[dict[str, str]] = {
     word: kind.kind
     for kind, words in (
