@@ -29,8 +29,6 @@ class Product:
     title: str
     command: str
     """An example of the command that starts it, for messages."""
-    package: str
-    """The Python package whose modules start it."""
     port: int = DEFAULT_PORT
     """The port of its API without a flag."""
     shares_ranks: bool = False
@@ -38,10 +36,10 @@ class Product:
 
 
 PRODUCTS: Final = {
-    "vllm": Product("vLLM", "[vllm, serve]", "vllm"),
-    "sglang": Product("SGLang", "[python3, -m, sglang.launch_server]", "sglang", 30000),
-    "lmdeploy": Product("LMDeploy", "[lmdeploy, serve, api_server]", "lmdeploy", 23333, shares_ranks=True),
-    "tensorrt-llm": Product("TensorRT-LLM", "[trtllm-serve]", "tensorrt_llm"),
+    "vllm": Product("vLLM", "[vllm, serve]"),
+    "sglang": Product("SGLang", "[python3, -m, sglang.launch_server]", 30000),
+    "lmdeploy": Product("LMDeploy", "[lmdeploy, serve, api_server]", 23333, shares_ranks=True),
+    "tensorrt-llm": Product("TensorRT-LLM", "[trtllm-serve]"),
 }
 """The engines whose commands are read, by the name that tables and settings use.
 

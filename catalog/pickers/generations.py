@@ -60,11 +60,6 @@ class SidecarRelease:
     unverified: Mapping[str, str]
     """By stage, the flag by which it does not verify the certificate."""
 
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Without options, in addition to `--port` and `--vllm-port`, which every generation has."""
-        return (f"{self.connector}={self.connectors[0]}", "--secure-proxy=false")
-
 
 @dataclass(frozen=True, slots=True)
 class Disaggregation:

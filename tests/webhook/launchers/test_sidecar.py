@@ -147,7 +147,8 @@ def test_the_sidecar_is_that_of_the_endpoint_picker_and_restricted() -> None:
     (proxy,) = proxies(put(decoder()))
 
     assert row is not None
-    assert (proxy["image"], tuple(proxy["args"][2:])) == (row.image, row.flags)
+    assert proxy["image"] == row.image
+    assert proxy["args"][2:] == [f"{row.connector}={row.connectors[0]}", "--secure-proxy=false"]
     assert proxy["securityContext"] == SECURITY
     assert [item["name"] for item in proxy["env"]] == ["POD_IP"]
 
