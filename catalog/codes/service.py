@@ -16,19 +16,9 @@ ROWS: Final[dict[str, Code]] = {
         event="WorkerNotAlone",
     ),
     "FI404": Error(
-        "members disagree on the scheduler",
-        "give all members the same fusioninfer.io/scheduler-name",
-        event="SchedulersDisagree",
-    ),
-    "FI405": Error(
-        "members disagree on the queue",
-        "give all members the same scheduling.volcano.sh/queue-name",
-        event="QueuesDisagree",
-    ),
-    "FI406": Error(
-        "members disagree on the roles",
-        "set fusioninfer.io/roles to the same value on every member that has it",
-        event="RolesDisagree",
+        "members disagree on the scheduler, the queue or the roles",
+        "give all members the same value of the annotation in the message; roles may be absent",
+        event="MembersDisagree",
     ),
     "FI407": Error(
         "a PodGroup of that name belongs to another owner",

@@ -32,7 +32,7 @@ def present(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Report contradictions among members (FI401, FI402, FI404 to FI406, FI415, FI420, FI540)."""
+    """Report contradictions among members (FI401, FI402, FI404, FI415, FI420, FI540)."""
     return (
         *_shared_roles(members),
         *_worker_in_company(members),
@@ -44,16 +44,16 @@ def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Fin
 
 
 def disagreements(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Report scheduler, queue and roles, if members disagree (FI404, FI405, FI406)."""
+    """Report scheduler, queue and roles, if members disagree (FI404)."""
     scheduled = tuple(one for one in members if one.needs_others)
-    rows: tuple[tuple[str, str, str, tuple[Member, ...], Callable[[Member], str]], ...] = (
-        ("FI404", SCHEDULER_NAME, "the scheduler", scheduled, lambda one: one.scheduler or NO_GANG),
-        ("FI405", QUEUE_NAME, "the queue", scheduled, lambda one: one.queue or settings.queue or "default"),
-        ("FI406", ROLES, "the roles", members, lambda one: ",".join(sorted(one.roles))),
+    rows: tuple[tuple[str, str, tuple[Member, ...], Callable[[Member], str]], ...] = (
+        (SCHEDULER_NAME, "the scheduler", scheduled, lambda one: one.scheduler or NO_GANG),
+        (QUEUE_NAME, "the queue", scheduled, lambda one: one.queue or settings.queue or "default"),
+        (ROLES, "the roles", members, lambda one: ",".join(sorted(one.roles))),
     )
     return tuple(
-        _finding(one, key, own or None, f"{says}; nothing changes until they agree", code)
-        for code, key, what, voters, value in rows
+        _finding(one, key, own or None, f"{says}; nothing changes until they agree", "FI404")
+        for key, what, voters, value in rows
         for one, own, says in disagreement(voters, what, value)
     )
 

@@ -38,7 +38,7 @@ Not at once: users apply roles one after the other, and scale them one by one.
 UNASSIGNED: Final = "unassigned"
 UNREACHABLE: Final = 1_000_000
 """More pods than an LWS has: a group of this size never starts, so its pods wait for their own policy."""
-DISAGREE: Final = frozenset({"FI404", "FI405", "FI406"})
+DISAGREE: Final = "FI404"
 """Members disagree on scheduler, queue or roles: nothing changes until they agree."""
 ORDER: Final = {"prefiller": 0, "decoder": 1, "worker": 2, "encoder": 3}
 
@@ -50,7 +50,7 @@ def gang(situation: Situation, settings: Settings) -> Desired:
     if not any(one.scheduler for one in members):
         return _without_members(situation, findings)
     findings = (*findings, *_outside_causes(situation, members))
-    disagree = any(one.error.code in DISAGREE for one in findings)
+    disagree = any(one.error.code == DISAGREE for one in findings)
     if disagree or _foreign(situation) or (situation.stored and situation.stored.deleting):
         is_of_another = bool(situation.stored and situation.stored.service not in {"", situation.key[1]})
         return _held(situation, findings, REST_AFTER if is_of_another else None)

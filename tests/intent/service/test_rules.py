@@ -115,4 +115,4 @@ def test_a_message_names_a_few_other_members_and_the_number_of_further_ones() ->
     messages = {one.error.code: one.error.message for one in found if one.subject.name == "d0"}
 
     assert "is also the role of d1, d10, d11, d12, d13, 34 more;" in messages["FI401"]
-    assert "(d1: q1, d10: q10, d11: q11, d12: q12, d13: q13, 34 more)" in messages["FI405"]
+    assert "(d1: q1, d10: q10, d11: q11, d12: q12, d13: q13, 34 more)" in messages["FI404"]

@@ -123,11 +123,11 @@ REQUIRED: Final[Mapping[str, Case]] = {
     "a second worker of one role is told once": case(
         {"w": 1, "w2": 0}, "FI402 w w2", member("w"), member("w2")
     ),
-    "members disagree on the queue": case(HELD, "FI405 d p", prefill(queue="gpu"), D, stored=ours(P, D)),
+    "members disagree on the queue": case(HELD, "FI404 d p", prefill(queue="gpu"), D, stored=ours(P, D)),
     "the default queue is no disagreement": case({"p": 1, "d": 1}, "", prefill(queue="default"), D),
     "members disagree on the scheduler": case(HELD, "FI404 d p", prefill(scheduler=""), D),
     "members disagree on roles": case(
-        HELD, "FI406 d p", prefill(roles=TWO), decode(roles=frozenset({"decode"}))
+        HELD, "FI404 d p", prefill(roles=TWO), decode(roles=frozenset({"decode"}))
     ),
     "a foreign PodGroup": case(HELD, "FI407 d p", P, D, stored=PodGroup(*KEY, uid="other")),
     "that of a revision of another service": case(HELD, "FI407 d p", P, D, stored=ELSEWHERE),

@@ -199,7 +199,7 @@ async def test_members_that_disagree_change_nothing_and_are_told_again_when_they
     before = api.objects[PG]
     api.put(DECODE, other)
     await eventually(lambda: len(api.findings()) == 2)
-    assert (api.objects[PG], reasons(api)) == (before, [("d", "QueuesDisagree"), ("p", "QueuesDisagree")])
+    assert (api.objects[PG], reasons(api)) == (before, [("d", "MembersDisagree"), ("p", "MembersDisagree")])
     api.put(DECODE, lws("d", "decoder"))
     await eventually(lambda: not running.states[KEY].events.codes)
 
