@@ -44,8 +44,6 @@ class Spelling:
     ordered: tuple[str, ...]
     squeezed: Mapping[str, str]
     """The flags by their letters alone."""
-    masked: Mapping[tuple[str, ...], tuple[str, ...]]
-    """By the words of a flag with one of them left empty: the words that known flags have there."""
 
     def accepts(self, spelled: str, version: Version = ()) -> bool:
         """Return whether a release parses a flag; of an unknown one, whether some release does."""
@@ -114,27 +112,25 @@ class Spelling:
 
     def _near_word(self, flag: str) -> str:
         """Return the flag of which one word has other letters; empty if there is none."""
-        for mask, word in _masks(flag):
-            others = self.masked.get(mask, ())
+        words = _words(flag)
+        known = [one for one in map(_words, self.ordered) if len(one) == len(words)]
+        for at, word in enumerate(words):
+            before, after = words[:at], words[at + 1 :]
+            others = [one[at] for one in known if one[:at] == before and one[at + 1 :] == after]
             swapped = (one for one in others if sorted(one) == sorted(word))
             long = (one for one in others if min(len(one), len(word)) >= _SHORTEST)
             if meant := next(swapped, "") or nearest(word, long, RENAMED):
-                return "--" + "-".join(part or meant for part in mask)
+                return "--" + "-".join((*before, meant, *after))
         return ""
 
 
 def spelling_of(engine: str, table: FlagTable) -> Spelling:
     """Return the lookups of a table of flags."""
-    masked: dict[tuple[str, ...], set[str]] = {}
-    for flag in table.spans:
-        for mask, word in _masks(flag):
-            masked.setdefault(mask, set()).add(word)
     return Spelling(
         engine,
         table,
         tuple(sorted(table.spans)),
         {_squeezed(flag): flag for flag in table.spans if flag.startswith("--")},
-        {mask: tuple(sorted(words)) for mask, words in masked.items()},
     )
 
 
@@ -194,11 +190,8 @@ def _positive(flag: str) -> str:
     return f"--{flag.removeprefix(_NEGATED)}" if flag.startswith(_NEGATED) else flag
 
 
-def _masks(flag: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield a flag's words with one of them left empty, and that word, for each of them."""
-    words = tuple(flag.removeprefix("--").split("-"))
-    for at, word in enumerate(words):
-        yield (*words[:at], "", *words[at + 1 :]), word
+def _words(flag: str) -> list[str]:
+    return flag.removeprefix("--").split("-")
 
 
 def _squeezed(flag: str) -> str:
