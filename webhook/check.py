@@ -13,13 +13,22 @@ from intent.read import pods_of
 from intent.settings import Settings
 from intent.shapes import labels, listed, mapping
 from intent.template import Templates
-from intent.tree import same
+from intent.tree import Overlay, same
 from webhook import mutate
 from webhook.expand import ANNOTATIONS_LIMIT, DEFAULTS, room, stays, wish, written
 from webhook.layout import DECISIONS, UNDECIDED, Input
 from webhook.overlay import record as records
 from webhook.overlay.base import MISSING
-from webhook.overlay.overlay import group_of, has_some, pod_of, remainder, template_of, templates_of
+from webhook.overlay.merge3 import arguments, launcher_words
+from webhook.overlay.overlay import (
+    containers_of,
+    group_of,
+    has_some,
+    pod_of,
+    remainder,
+    template_of,
+    templates_of,
+)
 from webhook.state import (
     Fresh,
     Inspected,
@@ -61,7 +70,8 @@ def check(  # noqa: PLR0913 - what a request consists of
         case Settled():
             return _scaled(live, old or {})
         case Unreadable(error):
-            return [replace(error, softened=_same_templates(live, old))]
+            is_same = records.find(live) == records.find(old) and _same_templates(live, old)
+            return [replace(error, softened=is_same)]
         case Withdrawn(write):
             return list(_withdrawn(write))
     write, is_read = write_state.write, mutated or templates is not None
@@ -75,8 +85,8 @@ def check(  # noqa: PLR0913 - what a request consists of
     )
     about_input = list(_about_input(write, validated))
     if any(finding.severity == "error" for finding in (*about_record, *about_input)):
-        if write_state.is_same:  # it is stored as it was sent
-            about_record = [replace(finding, softened=True) for finding in about_record]
+        if write_state.is_same:
+            about_record = [replace(one, softened=_same_templates(live, old)) for one in about_record]
             about_input = _softened(about_input, write, settings)
         elif write.before is not None and write.before.has_record:
             about_input = _softened(about_input, write, settings, OF_AUTHORS)
@@ -225,11 +235,7 @@ def _about_record(
         yield _BYPASSED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
-    elif (
-        isinstance(write_state, Fresh)
-        and not _made_elsewhere(write)
-        and _lacks_part(write_state, validated, settings)
-    ):
+    elif not _made_elsewhere(write) and _lacks_part(write_state, validated, settings):
         yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
@@ -252,19 +258,38 @@ def _made_elsewhere(write: Write) -> bool:
     return is_new and write.record.rules != records.RULES and write.stands()
 
 
-def _lacks_part(write_state: Fresh, validated: _Validated, settings: Settings) -> bool:
+def _lacks_part(write_state: Pinned | Fresh, validated: _Validated, settings: Settings) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object.
 
     An edited launch that stays is none that expanding would add.
     """
-    ruled = mutate.wishes(validated.given).values() if validated.given else ()
-    if all(has_some(write_state.write.live, overlay) for overlay in ruled if overlay):
+    write, live = write_state.write, write_state.write.live
+    if isinstance(write_state, Pinned):
+        ruled = [part.put_on for part in write.stored.expansion.parts.values()]
+    else:
+        ruled = [*mutate.wishes(validated.given).values()] if validated.given else []
+    if all(_has_part(live, overlay) for overlay in ruled if overlay):
         return False
-    wished = wish(write_state, settings)
-    kept = write_state.write.reverted.edited(write_state.write.live)
-    parts = wished.reduced(write_state.write.inject(wished).put_on).parts.values()
+    wished, kept = wish(write_state, settings), write.reverted.edited(live)
+    parts = wished.reduced(write.inject(wished).put_on).parts.values()
     overlays = (remainder(part.put_on, kept) for part in parts)
-    return not all(has_some(write_state.write.live, overlay) for overlay in overlays if overlay)
+    return not all(_has_part(live, overlay) for overlay in overlays if overlay)
+
+
+def _has_part(live: Object, overlay: Overlay) -> bool:
+    """Return whether an object has a leaf of an overlay, and no container has its author's plain arguments.
+
+    The launch of the made leader is there for the leader alone.
+    """
+    if not has_some(live, overlay):
+        return False
+    for field, template in templates_of(overlay).items():
+        there = containers_of(template_of(live, field))
+        for name, one in containers_of(template).items():
+            wanted, found = (launcher_words(arguments(each)) for each in (one, there.get(name, one)))
+            if wanted and not found:
+                return False
+    return True
 
 
 def _not_written(write_state: Pinned | Fresh, settings: Settings, why: str) -> Iterator[FieldError]:
@@ -299,7 +324,5 @@ def _not_run(why: str) -> FieldError:
 
 
 def _same_templates(live: Object, old: Object | None) -> bool:
-    """Return whether an update left the templates and the record unchanged."""
-    if old is None or records.find(live) != records.find(old):
-        return False
-    return same(group_of(live), group_of(old))
+    """Return whether an update left the templates unchanged."""
+    return old is not None and same(group_of(live), group_of(old))

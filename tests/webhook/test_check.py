@@ -379,3 +379,16 @@ def test_a_record_that_is_too_large_is_reported(kib: int) -> None:
 
     assert [code for _, code in errors(found)] == (["FI903"] if kib > 127 else [])
     assert [code for _, code in errors(check(full, mutated=False))] == (["FI903"] if kib > 127 else [])
+
+
+@pytest.mark.parametrize("image", ["vllm/vllm-openai:v0.20.0", "vllm/vllm-openai:v0.20.1"])
+def test_a_file_past_the_mutating_webhook_is_refused_whose_workers_alone_lose_their_launch(
+    image: str,
+) -> None:
+    """The made leader's launch stays, so the group would have two kinds of pods."""
+    file = lws(worker=template(container(image="vllm/vllm-openai:v0.20.0")))
+    stored = put(file)
+    sent = changed(stored, WORKER, template(container(image=image)))
+
+    assert errors(check(sent, stored)) == [("metadata.annotations[fusioninfer.io/expansion]", "FI902")]
+    assert errors(check(put(sent, stored), stored)) == []

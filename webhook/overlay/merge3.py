@@ -19,7 +19,7 @@ removed, and the author's own arguments get the edit:
     {'containers': [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]}
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 from intent import Object
@@ -42,9 +42,9 @@ from webhook.overlay.arguments import Arguments, transferred
 from webhook.overlay.overlay import ARGUMENTS, WHOLE, containers_of, pod_of, with_containers
 from webhook.overlay.written import Named, Unread
 
-RAY: Final = ("symmetric-run", "ray start")
+RAY: Final = frozenset({"symmetric-run", "ray start"})
 """Text of a launch that starts Ray. One that starts it in another way is another launch, not an edit."""
-LAUNCHER_WORDS: Final = (*RAY, "LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX")
+LAUNCHER_WORDS: Final = RAY | {"LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"}
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""
 _LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
 """Programs that a launcher starts in place of the engine."""
@@ -191,12 +191,13 @@ def launch3(
     mine = _written(launched, base, ours, theirs, file)
     if all(theirs.get(key) in (base.get(key), ours.get(key)) for key in launched):
         return (mine if file else author), "written"
-    if file and not is_launched(mine):
+    if file and not launcher_words(mine):
         return mine, "written"
     edited = transferred(author, injected, now)
     if edited is not None:
         return edited, "edited"
-    is_alike = is_launched(mine) and _marks(mine, RAY) == _marks(injected, RAY)
+    words = launcher_words(mine)
+    is_alike = bool(words) and words & RAY == launcher_words(injected) & RAY
     is_edit = is_alike and not set(launched) <= file.keys()
     return (author, "kept") if is_edit else (mine, "written")
 
@@ -225,13 +226,10 @@ def _program(container: Object) -> list[Any]:
     return listed(container.get("command"))[:1]
 
 
-def is_launched(found: Arguments) -> bool:
-    """Return whether command or args, or a script in them, were written by a launcher."""
-    return bool(_marks(found, LAUNCHER_WORDS))
-
-
-def _marks(found: Arguments, marks: Sequence[str]) -> list[str]:
-    return [mark for mark in marks if any(mark in word for words in found if words for word in words)]
+def launcher_words(found: Arguments) -> frozenset[str]:
+    """Return the words of a launcher in command and args, or in a script in them; empty: it wrote none."""
+    text = "\n".join(word for words in found if words for word in words)
+    return frozenset(word for word in LAUNCHER_WORDS if word in text)
 
 
 def arguments(container: Object) -> Arguments:
@@ -276,7 +274,7 @@ def renamed(sides: Sides) -> Renaming | None:
     gone, new = ([*one.keys() - other.keys()] for one, other in ((base, theirs), (theirs, base)))
     if len(gone) != 1 or len(new) != 1:  # others too: the one with a launch
         gone = [name for name in launched(sides) if name in gone]
-        new = [name for name in new if is_launched(arguments(theirs[name]))]
+        new = [name for name in new if launcher_words(arguments(theirs[name]))]
     return (gone[0], new[0]) if len(gone) == len(new) == 1 else None
 
 
