@@ -41,21 +41,15 @@ def _cells(standing: Standing) -> list[tuple[str, str]]:
     if workload.groups > MOST_COLUMNS:
         cells = [(role.role, f"{started} of {role.replicas}") for role, started, _ in roles]
     else:
-        cells = [
-            (role.label(group), _turn(role.order.index(group), started, uncertain))
-            for role, started, uncertain in roles
-            for group in range(role.replicas)
-        ]
+        cells = []
+        for role, started, uncertain in roles:
+            pending = role.replicas - started - uncertain
+            turns = ["scheduled"] * started + ["uncertain"] * uncertain + ["pending"] * pending
+            states = dict(zip(role.order, turns, strict=True))
+            cells += [(role.label(group), states[group]) for group in range(role.replicas)]
     cells.append(("capacity", f"{share}%"))
     known = cells if share is not None else [(heading, NOT_KNOWN) for heading, _ in cells]
     return [*known, ("status", status(standing))]
-
-
-def _turn(turn: int, started: int, uncertain: int) -> str:
-    """Return the state of the group that is the next after `turn` others of its role."""
-    if turn < started:
-        return "scheduled"
-    return "uncertain" if turn < started + uncertain else "pending"
 
 
 def capacity(standing: Standing) -> int | None:
