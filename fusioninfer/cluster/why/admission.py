@@ -74,7 +74,5 @@ def controller(case: Case) -> Iterator[Cause]:
     else:
         events = [event for one in case.snapshot.subjects for event in case.warnings(one.kind, one.name)]
         messages = [text(event.get("message")) for event in events]
-        said = (
-            next((message for message in messages if f"{' '.join(of)} " in message), "") for of in missing
-        )
+        said = (next((line for line in messages if f"{' '.join(of)} " in line), "") for of in missing)
         yield cause("ObjectsMissing", case.title, "; ".join((names, *filter(None, said))), effect)
