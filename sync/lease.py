@@ -4,7 +4,7 @@ Rules of this file (client-go `tools/leaderelection`, and known defects of other
 1. Our deadlines use a monotonic clock, and count from before the renewal was sent.
 2. Another holder's Lease has expired when *we* saw no change of it for its whole duration, or for ours if
  that is longer: anybody may have edited it. Its timestamps are not read. A deletion is no change: the holder
- does not know of it, and continues. A process that never saw the Lease waits two retry periods.
+ does not know of it, and continues. A process that never saw the Lease waits until it does.
 3. Every error while renewing is a failed renewal, not only an answer of the API server.
 4. The work is cancelled and awaited before the renew deadline; nothing is written after it (ADR 10).
  After the deadline the Lease is not released either: a request may still be in flight.
@@ -49,6 +49,11 @@ class Timing:
     lease_duration: float = LEASE_DURATION
     renew_deadline: float = RENEW_DEADLINE
     retry_period: float = RETRY_PERIOD
+
+    @property
+    def renewal(self) -> float:
+        """The interval of renewals while they succeed: of the defaults, two more fit before the deadline."""
+        return self.retry_period * 1.5
 
     @property
     def call(self) -> float:
@@ -136,16 +141,17 @@ class Elector:
     async def _start(self, work: Work) -> None:
         """Work; if there was no Lease, only after a holder has found out that its Lease was deleted.
 
-        It does when it renews it, within a retry period, and has another one to stop.
+        It does when it renews it, and has a retry period to stop.
         """
         if not _spec(self.lease or {}).get("leaseTransitions"):
-            await asyncio.sleep(2 * self.leadership.timing.retry_period)
+            await asyncio.sleep(self.leadership.timing.renewal + self.leadership.timing.retry_period)
         await work()
 
     async def _renew_until_lost(self) -> None:
         """Renew until another process holds the Lease, or only the time to stop the work is left."""
+        timing = self.leadership.timing
         while (left := self.leadership.left()) > 0:
-            await asyncio.sleep(min(self.leadership.timing.retry_period, left))
+            await asyncio.sleep(min(timing.renewal if self.is_current else timing.retry_period, left))
             await self._try(max(0.0, self.leadership.left()))
             if holder(self.lease) not in {"", self.identity}:
                 self.leadership.until = -math.inf

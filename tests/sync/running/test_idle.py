@@ -23,12 +23,12 @@ from tests.sync.samples import KEY, lws
 
 LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leases/fusioninfer-sync"
 MINUTES: Final = 10
-RENEWALS: Final = 31
+RENEWALS: Final = 21
 """The most renewals of the Lease in a minute."""
 REQUESTS: Final = RENEWALS + 29
 """The most in a minute. 5 of the others list a kind that is not served, 18 read certificates, 3 releases, and
 some begin the next watch."""
-TIMERS: Final = 65
+TIMERS: Final = 55
 """The most in a minute: one for each request, and aiohttp's own."""
 ABSENT: Final = frozenset(kind.resource.plural for kind in ROUTE_KINDS if kind.resource.source)
 """The kinds of routes that a cluster has only once somebody installs them."""

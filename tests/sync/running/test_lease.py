@@ -4,18 +4,21 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from intent import Object
-from kube.client import Client
+from kube.client import Client, connect
 from kube.pool import NOBODY
 from kube.wire import LONG, read_at_any_depth
 from sync.clock import steady
 from sync.lease import Elector, Leadership, LeadershipLostError, Timing, holder
-from tests.sync.conftest import Background, eventually
+from tests.builders.virtual_time import VirtualTimeLoop, virtual_time
+from tests.sync.conftest import Background, eventually, kubeconfig_of, serving
 from tests.sync.fake_api import Api, status
 
 Clients = Callable[[], Awaitable[Client]]
@@ -170,6 +173,31 @@ async def test_a_few_failures_do_not_lose_the_lease(api: Api, lead: Lead) -> Non
     await eventually(lambda: worker.leadership.until > until)
 
     assert worker.leading == [True]
+
+
+def test_a_renewal_that_failed_is_tried_again_sooner(tmp_path: Path) -> None:
+    async def intervals() -> list[float]:
+        loop, times = virtual_time(), list[float]()
+
+        def fail_once(request: web.Request) -> web.StreamResponse | None:
+            if request.method != "PUT":
+                return None
+            times.append(loop.time())
+            return status(500, "InternalError") if len(times) == 3 else None
+
+        async with serving() as api:
+            api.fault = fail_once
+            client = await connect(str(kubeconfig_of(api, tmp_path)))
+            leading = asyncio.create_task(Worker(client, "a", Timing(), loop.time).lead())
+            while len(times) < 5 and not leading.done():  # noqa: ASYNC110 - the fault has no event
+                await asyncio.sleep(0.1)
+            leading.cancel()
+            await asyncio.gather(leading, return_exceptions=True)
+            await client.close()
+        return [after - before for before, after in pairwise(times[:5])]
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        assert runner.run(intervals()) == pytest.approx([3.0, 3.0, 2.0, 3.0], abs=0.5)
 
 
 async def test_the_lease_of_another_holder_is_not_released(api: Api, lead: Lead) -> None:
