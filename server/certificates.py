@@ -42,17 +42,21 @@ FAILED: Final = (ApiError, objects.ForeignError, *NO_ANSWER, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """The Secret that holds the certificates, their validity, and the interval between reconciles."""
+    """The Secret that holds the certificates, their validity, and the intervals between reconciles."""
 
     secret: str
     terms: Terms = field(default_factory=Terms)
     interval_seconds: float = 10.0
+    """After a change and after an error."""
+    settled_seconds: float = 60.0
+    """After a reconcile that changed nothing."""
 
 
 async def keep(keeper: "Keeper", measured: ControllerMetrics) -> None:
-    """Reconcile certificates at their interval; never returns. Raises `LeadershipLostError`."""
-    told = ""
+    """Reconcile certificates at their intervals; never returns. Raises `LeadershipLostError`."""
+    certificates, told = keeper.certificates, ""
     while True:
+        seconds = certificates.interval_seconds
         try:
             done = await keeper.reconcile(datetime.now(UTC))
         except LeadershipLostError:
@@ -70,8 +74,10 @@ async def keep(keeper: "Keeper", measured: ControllerMetrics) -> None:
             measured.certificate_reconciles.labels("changed" if done else "unchanged").inc()
             if done:
                 log.info("certificates", done=done)
+            else:
+                seconds = certificates.settled_seconds
             told = ""
-        await asyncio.sleep(keeper.certificates.interval_seconds)
+        await asyncio.sleep(seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ def hurry(terms: Terms) -> None:
     usual = controller.sync
 
     def sync(*args: Any, certificates: Certificates, **more: Any) -> Coroutine[Any, Any, int]:
-        kept = replace(certificates, terms=terms, interval_seconds=LOOK_SECONDS)
+        kept = replace(certificates, terms=terms, interval_seconds=LOOK_SECONDS, settled_seconds=LOOK_SECONDS)
         return usual(*args, certificates=kept, **more)
 
     changes = (

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -11,11 +12,11 @@ from kube.client import Client
 from server.certificates import Certificates, Keeper, keep
 from sync.lease import LeadershipLostError
 from sync.metrics import ControllerMetrics
-from tests.sync.conftest import FOR_EVER, Background, eventually
+from tests.sync.conftest import FOR_EVER, Background, eventually, quiet
 from tests.sync.fake_api import Api, status
 
 SECRET = "/api/v1/namespaces/system/secrets/tls"
-KEPT = Certificates("tls", interval_seconds=0.01)
+KEPT = Certificates("tls", interval_seconds=0.01, settled_seconds=0.01)
 
 
 @pytest.fixture
@@ -56,6 +57,18 @@ async def test_the_secret_is_written_once(api: Api, measured: ControllerMetrics)
 
     assert objects.read(api.objects[SECRET]).ca_certificates
     assert [write for write in api.writes if write[1] == SECRET] == [("PATCH", SECRET)]
+
+
+async def test_what_is_settled_is_read_again_after_a_longer_time(
+    client: Client, measured: ControllerMetrics, background: Background
+) -> None:
+    kept = replace(KEPT, settled_seconds=3600.0)
+    background(keep(Keeper(client, "system", kept, lambda: FOR_EVER), measured))
+
+    await eventually(lambda: reconciles(measured, "unchanged") > 0)
+    await quiet()
+
+    assert (reconciles(measured, "changed"), reconciles(measured, "unchanged")) == (1, 1)
 
 
 @pytest.mark.usefixtures("broken", "keeping")

@@ -25,10 +25,10 @@ LEASE: Final = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM_NAMESPACE}/leas
 MINUTES: Final = 10
 RENEWALS: Final = 21
 """The most renewals of the Lease in a minute."""
-REQUESTS: Final = RENEWALS + 29
-"""The most in a minute. 5 of the others list a kind that is not served, 18 read certificates, 3 releases, and
+REQUESTS: Final = RENEWALS + 14
+"""The most in a minute. 5 of the others list a kind that is not served, 3 read certificates, 3 releases, and
 some begin the next watch."""
-TIMERS: Final = 55
+TIMERS: Final = 40
 """The most in a minute: one for each request, and aiohttp's own."""
 ABSENT: Final = frozenset(kind.resource.plural for kind in ROUTE_KINDS if kind.resource.source)
 """The kinds of routes that a cluster has only once somebody installs them."""
