@@ -30,7 +30,7 @@ from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.components import COMPONENTS, CONTROL
 from tests.cluster.testbed.control_plane import kill_process, log_of, running, start_process, wait_ready
 from tests.cluster.testbed.controllers import LEASE, metric
-from tests.cluster.testbed.ours import install_manifests, start_sync
+from tests.cluster.testbed.ours import MANIFESTS, install_manifests, start_sync
 from tests.cluster.testbed.wait import until
 
 # --- the controller and LWS's manager as processes ----------------------------------------------------
@@ -119,6 +119,7 @@ def measure(run: Run) -> Iterator[Row]:
     names = store.names(run.effort.objects)
     with running(build(sys.stderr)) as cluster:
         install_manifests(cluster)
+        install_manifests(cluster, MANIFESTS.parent / "self-signed")
         for where in CONFIGURATIONS:  # what is stored here is expanded already
             delete(cluster.api, where)
         empty = _started(cluster)
@@ -194,11 +195,14 @@ def _count(cluster: Cluster, resource: str) -> int:
 
 # --- the controller ---------------------------------------------------------------------------------------
 
+AS_INSTALLED: Final = {"--manage-certificates": "fusioninfer-webhook-tls"}
+"""The flags of the chart's default."""
+
 
 def _started(cluster: Cluster) -> Spent:
     """Start the controller; give what it spent until its caches were full."""
     delete(cluster.api, LEASE)
-    start_sync(cluster)
+    start_sync(cluster, flags=AS_INSTALLED)
     return spent(cluster)
 
 
