@@ -97,9 +97,13 @@ def _through_shell(launch: Launch, start: str, flags: Args, dropped: frozenset[i
 def _of_servers(launch: Launch) -> frozenset[int]:
     """Return the indices of `--api-server-count` and its value: vLLM refuses it with `--headless`."""
     (args, _), command = serve_arguments(launch), launch.command
-    servers = [flag for flag in command.flags.given if flag.name == SERVERS]
-    places = [(args.index(command.argv[flag.at]), flag.width) for flag in servers]
-    return frozenset(at + nth for at, width in places for nth in range(width))
+    places, start = set[int](), 0
+    for flag in command.flags.given:
+        if flag.name == SERVERS:
+            start = args.index(command.argv[flag.at], start)
+            places.update(range(start, start + flag.width))
+            start += flag.width
+    return frozenset(places)
 
 
 def is_older(leader: Launch, worker: Launch) -> bool:

@@ -37,7 +37,7 @@ def both(one: Engine, launcher: str, size: int = 2) -> tuple[list[str], list[str
 
 def test_api_servers_are_dropped_from_the_command_too() -> None:
     _, _, command, args = both(
-        engine("M -tp 16", "vllm serve -asc 2 --api-server-count 4", NEW), "vllm-native"
+        engine("M -tp 16", "vllm serve -asc 2 --api-server-count 4 -asc 8", NEW), "vllm-native"
     )
 
     assert (command, args[:3]) == (["vllm", "serve"], ["M", "-tp", "16"])
