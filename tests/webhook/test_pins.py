@@ -117,16 +117,6 @@ def test_a_concern_that_an_earlier_release_lacked_waits_for_an_edit_of_its_input
     assert "FI902" not in {one.code for one in check(live, stored)}
 
 
-def test_a_variable_changes_no_launcher() -> None:
-    stored = put(FILE)
-
-    live = upgraded(changed(stored, f"{ENGINE}.env", [{"name": "A", "value": "1"}]), stored)
-
-    args = engine_of(live)["args"]
-    assert "--nnodes" in args
-    assert {"name": "A", "value": "1"} in pod_spec(live)["containers"][0]["env"]
-
-
 def test_a_create_has_no_pin() -> None:
     assert parts(upgraded(put(FILE))) == parts(upgraded(FILE))
 
