@@ -216,10 +216,6 @@ def replaced_by_a_directory(directory: Path) -> None:
     (directory / "tls.key").mkdir()
 
 
-def misnamed(directory: Path) -> None:
-    write(issue.issue_serving(CA, ["elsewhere"], NOW - DAY, NOW + DAY), directory)
-
-
 def unnamed(directory: Path) -> None:
     write(self_signed(ec.generate_private_key(ec.SECP256R1())), directory)
 
@@ -231,7 +227,6 @@ BROKEN: list[tuple[Callable[[Path], None], str]] = [
     (expired, "expired at"),
     (premature, "not valid before"),
     (locked, "encrypted"),
-    (misnamed, "does not name localhost"),
     (unnamed, "does not name localhost"),
     (removed, "tls.key does not exist"),
     (replaced_by_a_directory, "directory"),
@@ -339,11 +334,6 @@ async def echoed(port: int, tls: ssl.SSLContext) -> bytes:
             return await reader.readline()
     except REFUSED:
         return b""
-
-
-async def test_a_certificate_of_the_client_ca_is_accepted(source: reload.CertificateDirectory) -> None:
-    async with serving(verified(source)) as port:
-        assert await echoed(port, caller(CALLERS)) == b"hello\n"
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
