@@ -13,7 +13,7 @@ from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
 from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.rollouts import started
 from tests.cluster.testbed.wait import until
-from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read, unannotated
+from tests.cluster.testbed.written import CLIENT_SIDE, WHOLE, named, put, read
 
 ANNOTATED = read(WHOLE)
 HELD = "example.com/held"
@@ -43,28 +43,11 @@ def orphaned(admission: Cluster) -> Iterator[str]:
         empty_namespace(admission, namespace)
 
 
-def test_without_annotation_it_is_accepted(admission: Cluster, orphaned: str) -> None:
-    lws = named(unannotated(ANNOTATED), "plain")
-
-    accepted = put(admission, orphaned, CLIENT_SIDE, lws)
-
-    assert accepted["metadata"]["name"] == "plain"
-
-
 def test_with_the_annotation_it_is_refused_and_the_dead_webhook_is_named(
     admission: Cluster, orphaned: str
 ) -> None:
     with pytest.raises(KubectlError) as refused:
         put(admission, orphaned, CLIENT_SIDE, ANNOTATED)
-
-    assert 'failed calling webhook "mutate.fusioninfer.io"' in str(refused.value)
-
-
-def test_an_annotated_object_cannot_be_changed(admission: Cluster, orphaned: str) -> None:
-    label = ("label", "leaderworkersets", "live", "team=another", "--overwrite", "--namespace", orphaned)
-
-    with pytest.raises(KubectlError) as refused:
-        kubectl(admission, *label)
 
     assert 'failed calling webhook "mutate.fusioninfer.io"' in str(refused.value)
 

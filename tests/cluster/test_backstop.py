@@ -62,13 +62,6 @@ def dry_run(cluster: Cluster, namespace: str, lws: Object = NEW) -> str:
     return write(cluster, namespace, lws, "--dry-run=server")
 
 
-def test_objects_with_opt_in_are_accepted_with_a_warning(admission: Cluster, unguarded: str) -> None:
-    said = dry_run(admission, unguarded)
-
-    assert "created" in said
-    assert f"Warning: Validation failed for ValidatingAdmissionPolicy '{BACKSTOP}'" in said
-
-
 def test_objects_without_opt_in_are_ignored(admission: Cluster, unguarded: str) -> None:
     assert "Warning" not in dry_run(admission, unguarded, unannotated(NEW))
 

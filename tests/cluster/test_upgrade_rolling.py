@@ -10,7 +10,6 @@ from typing import Final
 
 import pytest
 
-from intent.annotations import EXPANSION
 from tests.cluster.testbed.admissions import CONFIGURATIONS, bursts, call_at
 from tests.cluster.testbed.api import create, patch, path, refusal
 from tests.cluster.testbed.cluster import Cluster
@@ -65,13 +64,6 @@ def space(certified: Cluster) -> Iterator[str]:
     name = add_namespace(certified)
     yield name
     empty_namespace(certified, name)
-
-
-@IN_BOTH_ORDERS
-def test_a_new_object_is_accepted(mixed: Cluster, space: str) -> None:
-    created = put(mixed, space, ("create",), ANNOTATED)
-
-    assert EXPANSION in created["metadata"]["annotations"]
 
 
 @IN_BOTH_ORDERS
