@@ -1,4 +1,4 @@
-"""Every relative link of README and docs leads to a file and a heading. `make site` checks the site too."""
+"""What pages name exists: files and headings of links, files and targets. `make site` checks the site too."""
 
 import re
 from functools import cache
@@ -9,10 +9,15 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
-PAGES: Final = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
+PAGES: Final = (
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "DEVELOPMENT")),
+    *sorted(DOCS.rglob("*.md")),
+)
 FENCES: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK: Final = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
+NAMED: Final = re.compile(r"`((?:docs|manifests)/[^`*]*|[a-z]+\.(?:lock|cdx\.json))`")
+TARGET: Final = re.compile(r"(?:`|\$ )make ([a-z0-9-]+)")
 NAV: Final = re.compile(r"[\w/-]+\.md")
 
 
@@ -42,6 +47,14 @@ def _leads(page: Path, link: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_and_every_target_that_a_page_names_exists(page: Path) -> None:
+    text, makefile = page.read_text(encoding="utf-8"), (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert [name for name in NAMED.findall(text) if not (ROOT / name).exists()] == []
+    assert {*TARGET.findall(text)} <= {*re.findall(r"^([a-z0-9-]+):", makefile, re.MULTILINE)}
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:

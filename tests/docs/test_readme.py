@@ -67,21 +67,7 @@ def test_the_lines_of_the_examples_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", sorted(set(re.findall(r"make ([a-z-]+)", README.read_text(encoding="utf-8"))))
-)
-def test_every_target_that_the_readme_names_can_be_made(target: str) -> None:
-    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-
-
-@pytest.mark.parametrize(
     "verb", sorted(set(re.findall(r"`fusioninfer ([a-z]+)", README.read_text(encoding="utf-8"))))
 )
 def test_every_verb_that_the_readme_names_exists(verb: str) -> None:
     assert CliRunner().invoke(main, [verb, "--help"]).exit_code == 0
-
-
-@pytest.mark.parametrize(
-    "path", sorted(set(re.findall(r"`((?:docs|manifests)/[^`*]*)`", README.read_text(encoding="utf-8"))))
-)
-def test_every_file_that_the_readme_names_is_there(path: str) -> None:
-    assert (ROOT / path).exists()

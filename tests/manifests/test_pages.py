@@ -1,6 +1,5 @@
 """The pages for operators agree with the manifests."""
 
-import re
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -12,10 +11,8 @@ from tests.cluster import test_install_helm as helm
 from tests.cluster import test_install_kustomize as kustomize
 from tests.manifests.pages import commands
 
-SECURITY: Final = DOCS / "security.md"
 OPERATIONS: Final = DOCS / "operations.md"
 INSTALL: Final = DOCS / "install.md"
-PAGES: Final = (INSTALL, OPERATIONS, SECURITY)
 BUILT: Final = commands(INSTALL)["The image"]
 """Commands that need a container engine and a registry; `tests/image` covers the Dockerfile itself."""
 
@@ -38,10 +35,3 @@ def test_every_command_of_a_page_is_tested(page: Path) -> None:
     found = {command for each in commands(page).values() for command in each}
 
     assert found - {*kustomize.RUN, *helm.RUN, *BUILT} == set()
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_file_that_a_page_names_exists(page: Path) -> None:
-    named = re.findall(r"`((?:docs|manifests)/[^`*]*|[a-z]+\.(?:lock|cdx\.json))`", page.read_text())
-
-    assert [name for name in named if not (DOCS.parent / name).exists()] == []
