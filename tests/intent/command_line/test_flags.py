@@ -11,6 +11,7 @@ from intent.command_line.flags import (
     PIPELINE,
     PORT,
     TENSOR,
+    Dialect,
     Flag,
     may_be_model,
     read_flags,
@@ -58,18 +59,6 @@ def test_a_flag_that_takes_a_value_does_not_take_a_flag() -> None:
     flags = read_flags(["--model", "--port", "80"], 0, VLLM)
 
     assert flags.given == (Flag(MODEL, None, 0, 1), Flag("port", "80", 1, 2))
-
-
-@pytest.mark.parametrize("spelled", ["-n2", "-n 2", "-n=2", "--nnodes=2"])
-def test_a_short_flag_of_one_letter_may_be_joined_with_its_value(spelled: str) -> None:
-    flag = read_flags(spelled.split(), 0, VLLM).last("nnodes")
-
-    assert flag is not None
-    assert flag.value == "2"
-
-
-def test_sglang_has_no_short_flags() -> None:
-    assert read_flags(["-n2"], 0, SGLANG).last("nnodes") is None
 
 
 def test_there_are_no_flags_after_two_dashes() -> None:
@@ -122,35 +111,23 @@ def test_a_value_longer_than_an_argument_is_not_expanded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spelled", "size"), [("--tp 8", "8"), ("--tp-size=8", "8"), ("--tp_size 8", None), ("-tp 8", None)]
-)
-def test_spellings_of_sglang(spelled: str, size: str | None) -> None:
-    flag = read_flags(spelled.split(), 0, SGLANG).last(TENSOR)
-
-    assert (flag.value if flag else None) == size
-
-
-@pytest.mark.parametrize(
-    ("spelled", "name", "value"),
+    ("dialect", "spelled", "name", "value"),
     [
-        ("--tp 16", TENSOR, "16"),
-        ("--dp=2", DATA, "2"),
-        ("--ep 16", EXPERTS, "16"),
-        ("--server-port 8000", PORT, "8000"),
+        *((VLLM, spelled, "nnodes", "2") for spelled in ("-n2", "-n 2", "-n=2", "--nnodes=2")),
+        (SGLANG, "-n2", "nnodes", None),
+        *((SGLANG, spelled, TENSOR, "8") for spelled in ("--tp 8", "--tp-size=8")),
+        *((SGLANG, spelled, TENSOR, None) for spelled in ("--tp_size 8", "-tp 8")),
+        (LMDEPLOY, "--tp 16", TENSOR, "16"),
+        (LMDEPLOY, "--dp=2", DATA, "2"),
+        (LMDEPLOY, "--ep 16", EXPERTS, "16"),
+        (LMDEPLOY, "--server-port 8000", PORT, "8000"),
+        *((TENSORRT, spelled, PIPELINE, "2") for spelled in ("--pp_size 2", "--pipeline_parallel_size=2")),
+        *((TENSORRT, spelled, PIPELINE, None) for spelled in ("--pp-size 2", "-pp 2")),
     ],
 )
-def test_spellings_of_lmdeploy(spelled: str, name: str, value: str) -> None:
-    flag = read_flags(spelled.split(), 0, LMDEPLOY).last(name)
+def test_each_engine_has_spellings_of_its_own(
+    dialect: Dialect, spelled: str, name: str, value: str | None
+) -> None:
+    flag = read_flags(spelled.split(), 0, dialect).last(name)
 
-    assert flag is not None
-    assert flag.value == value
-
-
-@pytest.mark.parametrize(
-    ("spelled", "size"),
-    [("--pp_size 2", "2"), ("--pipeline_parallel_size=2", "2"), ("--pp-size 2", None), ("-pp 2", None)],
-)
-def test_spellings_of_tensorrt_llm(spelled: str, size: str | None) -> None:
-    flag = read_flags(spelled.split(), 0, TENSORRT).last(PIPELINE)
-
-    assert (flag.value if flag else None) == size
+    assert (flag.value if flag else None) == value
