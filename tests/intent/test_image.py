@@ -133,15 +133,3 @@ def test_an_invalid_reference_is_not_cached() -> None:
 
     assert found == {Image()}
     assert _read_image.cache_info().currsize == known
-
-
-@pytest.mark.parametrize(
-    ("reference", "tag"),
-    [
-        ("volcanosh/vc-scheduler:v1.14.1", "v1.14.1"),
-        ("registry:5000/volcanosh/vc-scheduler:v1.14.1@sha256:00", "v1.14.1"),
-        ("registry:5000/volcanosh/vc-scheduler", ""),
-    ],
-)
-def test_the_port_of_a_registry_is_not_a_tag(reference: str, tag: str) -> None:
-    assert read_image(reference).tag == tag
