@@ -85,14 +85,6 @@ def test_the_invalid_label_stays_where_there_is_no_patch(given: dict[str, Any]) 
     assert expand(changed(given, LABEL, UNANSWERED)) == []
 
 
-def test_a_create_never_pins() -> None:
-    once = put(lws())
-
-    operations = expand(once, None, Settings(), CONCERNS[1:])
-
-    assert {"op": "remove", "path": "/metadata/labels"} in operations
-
-
 def test_refresh_calls_the_mutators_again() -> None:
     once = put(lws())
     asked = changed(once, "metadata.annotations.fusioninfer.io/refresh", "1")

@@ -98,14 +98,6 @@ def test_a_limit_added_to_the_injected_volume_stays() -> None:
 # --- dns --------------------------------------------------------------------------------------------
 
 
-def test_the_wait_is_the_last_of_the_init_containers() -> None:
-    download = {"name": "download", "image": "busybox"}
-
-    found = pod_spec(put(lws(worker=template(initContainers=[download]))))["initContainers"]
-
-    assert (found[0], [item["name"] for item in found]) == (download, ["download", "wait-for-leader"])
-
-
 def test_an_authors_init_container_of_that_name_is_kept() -> None:
     own = {"name": "wait-for-leader", "image": "busybox"}
 

@@ -261,23 +261,6 @@ def test_what_a_decoder_lacks_is_reported(live: Object, found: list[str]) -> Non
     assert [code for code in codes(live) if code.startswith(("FI1", "FI85"))] == found
 
 
-def test_changing_the_endpoint_picker_annotation_changes_the_sidecar() -> None:
-    before = put(decoder())
-
-    after = put(changed(before, "metadata.annotations.fusioninfer.io/picker", "llm-d-0.4"), before)
-
-    (proxy,) = proxies(after)
-    assert proxy["image"].endswith(":v0.4.0")
-
-
-def test_changing_the_operators_endpoint_picker_keeps_an_existing_sidecar() -> None:
-    live = changed(decoder(), "metadata.name", "other")
-    before: Object = put(live, settings=Settings(disaggregated_picker="llm-d-0.4"))
-
-    (proxy,) = proxies(put(before, before))
-    assert proxy["image"].endswith(":v0.4.0")
-
-
 def test_an_endpoint_picker_without_a_sidecar_is_reported_once() -> None:
     settings = Settings(disaggregated_picker="gie-1.5")
 
