@@ -45,12 +45,6 @@ def test_another_value_is_an_error() -> None:
     ]
 
 
-def test_a_misspelt_annotation_gets_a_suggestion() -> None:
-    (found,) = check(put(changed(lws(), "metadata.annotations.fusioninfer.io/pause", "true")))
-
-    assert "did you mean fusioninfer.io/paused?" in found.message
-
-
 def test_an_inference_service_is_paused_and_renders_the_same() -> None:
     plain, paused = isvc(), isvc(annotations={"fusioninfer.io/paused": "true"})
 

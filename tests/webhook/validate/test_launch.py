@@ -401,9 +401,6 @@ CPU = "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.17.1"
     ("resource", "code"),
     [
         ("volcano.sh/vgpu-number", "FI537"),
-        ("aws.amazon.com/neuron", "FI537"),
-        ("deviceclass.resource.kubernetes.io/gpu.nvidia.com", "FI537"),
-        ("cpu", "FI303"),
         ("hugepages-2Mi", "FI303"),
         ("requests.kubernetes.io/x", "FI303"),
     ],
