@@ -260,11 +260,7 @@ def render(helm: Path) -> Any:
         found = [each for text in done.stdout.split("\n---\n") if (each := _loaded(text))]
         return {(each["kind"], each["metadata"]["name"]): each for each in found}
 
-    return lambda values: rendered(tuple((path, _json(value)) for path, value in values.items()))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value)
+    return lambda values: rendered(tuple((path, json.dumps(value)) for path, value in values.items()))
 
 
 def _loaded(text: str) -> Object:

@@ -19,13 +19,10 @@ COMMANDS: Final = [command for chapter in commands(PAGE).values() for command in
 
 def built_version(component: str, module: str) -> str:
     """Return the version of a component that the testbed builds."""
-    found = re.search(rf"^require {re.escape(module)} (\S+)$", go_mod(component), re.MULTILINE)
+    text = (COMPONENTS / component / "go.mod").read_text(encoding="utf-8")
+    found = re.search(rf"^require {re.escape(module)} (\S+)$", text, re.MULTILINE)
     assert found
     return found[1]
-
-
-def go_mod(component: str) -> str:
-    return (COMPONENTS / component / "go.mod").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -19,11 +19,6 @@ def bringing(**gateway: str) -> InferenceServiceIntent:
 ISTIO = bringing(gatewayClassName="istio")
 
 
-def found(service: InferenceServiceIntent, *, gateways: Allowed) -> list[tuple[str, str]]:
-    """Return path and code of what is not allowed."""
-    return [(one.path, one.code) for one in not_allowed(service, Settings(gateways=gateways))]
-
-
 @pytest.mark.parametrize(
     ("service", "gateways", "reported"),
     [
@@ -36,7 +31,9 @@ def found(service: InferenceServiceIntent, *, gateways: Allowed) -> list[tuple[s
 def test_a_gateway_of_a_class_that_is_not_allowed_is_reported(
     service: InferenceServiceIntent, gateways: Allowed, reported: list[tuple[str, str]]
 ) -> None:
-    assert found(service, gateways=gateways) == reported
+    errors = not_allowed(service, Settings(gateways=gateways))
+
+    assert [(one.path, one.code) for one in errors] == reported
 
 
 @pytest.mark.parametrize(
