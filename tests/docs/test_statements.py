@@ -1,4 +1,4 @@
-"""Lists for readers say what their sources say, and say it once."""
+"""Lists for readers and developers say what their sources say, and say it once."""
 
 import re
 import subprocess
@@ -28,3 +28,24 @@ def test_every_record_that_is_cited_exists() -> None:
 
     assert len(numbers) > 10
     assert numbers - records == set()
+
+
+def test_every_file_that_the_page_for_developers_names_exists() -> None:
+    page = (ROOT / "DEVELOPMENT.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:[a-z_]+/)+[a-z_.]*)`", page)
+    folders = [ROOT / folder for folder in ("", "webhook", "sync", "tests")]
+
+    assert [path for path in paths if not any((folder / path).exists() for folder in folders)] == []
+
+
+def test_the_index_of_decision_records_lists_each_with_its_title() -> None:
+    records = sorted(ADR.glob("0*.md"))
+    titles = [path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for path in records]
+
+    listed = re.findall(
+        r"^- \[(\d+)\]\((.*?)\)\. ([^(\n]*[^(\n ])", (ADR / "README.md").read_text(), re.MULTILINE
+    )
+
+    assert [(f"{number}. {title}", name) for number, name, title in listed] == [
+        (title, path.name) for title, path in zip(titles, records, strict=True)
+    ]
