@@ -11,7 +11,6 @@ from sync.status.observed import Observed
 from tests.sync.status.samples import (
     CRASH,
     D0,
-    D1,
     LATER,
     NOW,
     P0,
@@ -86,12 +85,6 @@ def test_only_a_changed_role_gets_a_new_time() -> None:
 
     assert decode(seen(), before, LATER)["lastUpdateTime"] == NOW
     assert decode(seen(P0, D0), before, LATER)["lastUpdateTime"] == LATER
-
-
-def test_changing_pods_change_the_counts() -> None:
-    counts = [decode(seen(P0, *groups))["readyPods"] for groups in ((), (D0,), (D0, D1), (D1,), ())]
-
-    assert counts == [0, 4, 8, 4, 0]
 
 
 def test_a_removed_role_is_not_listed() -> None:
