@@ -54,7 +54,7 @@ from webhook.overlay.overlay import (
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.revert import with_kept, with_own_leader
+from webhook.overlay.revert import layer, revert, with_kept, with_own_leader
 from webhook.state import (
     AtOnce,
     Fresh,
@@ -129,8 +129,10 @@ def _before_ejection(
     if not budget.is_small(file):
         return write_state
     made = change(file, state(file, None, write.templates), settings, concerns)
-    recorded = _annotation(records.find(made))
-    if not is_on(old, record_of(made).put_on) or not has_record(made):
+    recorded, record = _annotation(records.find(made)), record_of(made)
+    before = revert(old, layer(old, record.put_on, record.was), {})
+    is_stored = not before.launches and is_on(old, with_kept(record.put_on, before))
+    if not is_stored or not has_record(made):
         return write_state
     return state(merge(live, recorded), merge(old, recorded), write.templates)
 

@@ -181,8 +181,8 @@ class Write:
         is_new = self.old is None and not self.record.put_on
         edits = {"spec": {"leaderWorkerTemplate": {LEADER: self.reverted.delta}}}
         added = merge(injection.put_on, edits) if self.reverted.delta else injection.put_on
-        result = injection.result if is_new else in_order_of(stored, injection.result, added)
-        return injection._replace(result=with_kept(result, self.reverted))
+        result = with_kept(injection.result, self.reverted)
+        return injection._replace(result=result if is_new else in_order_of(stored, result, added))
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""

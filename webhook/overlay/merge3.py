@@ -7,7 +7,7 @@
 
 By field: what is as it was stored is as its author wrote it; anything else is the author's from now on. So is
 a field that admission added, if the file holds it. Command and args are one value (`launch3`),
-and so is each value of `WHOLE`.
+and so is each value of `WHOLE`. An init container that was injected goes with its edits (`_without_edits`).
 
 In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is
 removed, and the author's own arguments get the edit:
@@ -46,6 +46,7 @@ RAY: Final = frozenset({"symmetric-run", "ray start"})
 """Text of a launch that starts Ray. One that starts it in another way is another launch, not an edit."""
 LAUNCHER_WORDS: Final = RAY | {"LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"}
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""
+INIT: Final = "initContainers"
 _LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
 """Programs that a launcher starts in place of the engine."""
 
@@ -251,10 +252,13 @@ Renaming = tuple[str, str]
 """The old and the new name of a container."""
 
 
-def merge_template(sides: Sides, before: Launches) -> tuple[Object, Launches]:
-    """Merge a pod template; return the origins of launches too, which may be those of the write before."""
+def merge_template(sides: Sides, before: Launches, put_on: Object) -> tuple[Object, Launches]:
+    """Merge a pod template; return the origins of launches too, which may be those of the write before.
+
+    `put_on` is what was injected into it.
+    """
     found = Launches()
-    made = merge3("", _with_edited_volumes(sides), found)
+    made = merge3("", _with_edited_volumes(_without_edits(sides, put_on)), found)
     there, launches = containers_of(sides.theirs), Launches()
     for name in launched(sides):
         origin = found.get(name, "injected") if name in there else "written"
@@ -281,6 +285,27 @@ def renamed(sides: Sides) -> Renaming | None:
 def with_name(template: Object, old: str, name: str) -> Object:
     """Return a template with another name of one container."""
     return with_containers(template, lambda one: {**one, "name": name} if one.get("name") == old else one)
+
+
+def _without_edits(sides: Sides, put_on: Object) -> Sides:
+    """Return the sides without edits of init containers that were injected, and that no file holds.
+
+    One that got another image and another launch is another container: its author's.
+    """
+    if same(pod_of(put_on).get(INIT), pod_of(sides.theirs).get(INIT)):
+        return sides
+    base, ours, theirs, file, injected = (
+        by_identity(INIT, pod_of(mapping(one)).get(INIT)) for one in (*sides, put_on)
+    )
+    edited = {
+        name: base[name]
+        for name in injected.keys() & base.keys() & theirs.keys() - ours.keys() - file.keys()
+        if same(theirs[name].get("image"), injected[name].get("image"))
+        or arguments(theirs[name]) == arguments(injected[name])
+    }
+    return sides._replace(
+        theirs=with_containers(sides.theirs, lambda one: edited.get(volume_of(one), one), INIT)
+    )
 
 
 def _with_edited_volumes(sides: Sides) -> Sides:

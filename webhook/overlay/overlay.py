@@ -59,11 +59,13 @@ def containers_of(template: Object) -> dict[str, Object]:
     return by_identity("containers", pod_of(template).get("containers"))
 
 
-def with_containers(template: Object, change: Callable[[Object], Object]) -> Object:
-    """Return a pod template with each of its containers changed."""
+def with_containers(
+    template: Object, change: Callable[[Object], Object], field: str = "containers"
+) -> Object:
+    """Return a pod template with each of its containers, or of its init containers, changed."""
     spec = pod_of(template)
-    items = [change(one) if isinstance(one, dict) else one for one in listed(spec.get("containers"))]
-    return {**template, "spec": {**spec, "containers": items}} if items else template
+    items = [change(one) if isinstance(one, dict) else one for one in listed(spec.get(field))]
+    return {**template, "spec": {**spec, field: items}} if items else template
 
 
 # --- several overlays ---------------------------------------------------------------------------------

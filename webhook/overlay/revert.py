@@ -37,6 +37,7 @@ from intent.tree import (
 )
 from webhook.overlay.base import NO_BASE
 from webhook.overlay.merge3 import (
+    INIT,
     Launches,
     Renaming,
     Sides,
@@ -67,6 +68,27 @@ from webhook.overlay.overlay import (
 from webhook.overlay.record import Record
 
 
+class Edit(NamedTuple):
+    """An edit that stays of a container: the list that has it, the overlay, and the container before it."""
+
+    field: str
+    overlay: Object
+    injected: Object
+
+    def of(self, container: Object) -> Object:
+        """Return the edit of a container that is injected now.
+
+        An init container with another image, command or args does not run with those of the one before.
+        """
+        run = {key: container[key] for key in _RUN if key in container}
+        if self.field != INIT or all(same(value, self.injected.get(key)) for key, value in run.items()):
+            return self.overlay
+        return {key: value for key, value in self.overlay.items() if key not in _RUN}
+
+
+_RUN: Final = ("image", *ARGUMENTS)
+
+
 @dataclass(frozen=True, eq=False)
 class Reverted:
     """An object without what was injected."""
@@ -74,7 +96,7 @@ class Reverted:
     original: Object
     edits: Overlay | None = None
     """What a leader's template that is a copy has by edits of its own; None if it is no copy."""
-    kept: dict[str, list[Object]] = field(default_factory=dict)
+    kept: dict[str, list[Edit]] = field(default_factory=dict)
     """By template, edits that stay beside the original: of launches, as command and args of containers, and
     of containers that were injected as a whole."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -96,18 +118,21 @@ class Reverted:
     def launches(self) -> dict[str, list[str]]:
         """Return the names of the containers whose edited launch stays, by template."""
         names = (
-            (name, [one["name"] for one in items if one.keys() >= {*ARGUMENTS}])
-            for name, items in self.kept.items()
+            (name, [one["name"] for field, one, _ in edits if field != INIT and one.keys() >= {*ARGUMENTS}])
+            for name, edits in self.kept.items()
         )
         return {name: containers for name, containers in names if containers}
 
     def edited(self, lws: Object) -> Overlay:
         """Return the edits that stay of containers that an object has, as an overlay."""
         templates: Object = {}
-        for name, items in self.kept.items():
-            there = containers_of(template_of(lws, name))
-            known = [one for one in items if one["name"] in there]
-            templates |= {name: {"spec": {"containers": known}}} if known else {}
+        for name, edits in self.kept.items():
+            spec, known = pod_of(template_of(lws, name)), dict[str, list[Object]]()
+            for edit in edits:
+                there = by_identity(edit.field, spec.get(edit.field)).get(edit.overlay["name"])
+                if there is not None:
+                    known.setdefault(edit.field, []).append(edit.of(there))
+            templates |= {name: {"spec": known}} if known else {}
         return {"spec": {"leaderWorkerTemplate": templates}} if templates else {}
 
 
@@ -141,7 +166,7 @@ def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> La
     for name, template in base.items():
         injected = template_of(put_on, name)
         sides = Sides(injected, _replaced(name, template_of(was, name), injected), template)
-        ours[name], launches[name] = merge_template(sides, {})
+        ours[name], launches[name] = merge_template(sides, {}, injected)
     is_plain = bool(leader) and leader == digest_of_file(base.get(LEADER))
     return Layer(put_on, base, ours, launches, is_plain)
 
@@ -228,7 +253,7 @@ def _template(
     template = group_of(live).get(name)
     if not isinstance(template, dict) or name not in before.base:
         return None
-    held = template_of(file, name)
+    held, put_on = template_of(file, name), template_of(before.put_on, name)
     sides = Sides(before.base[name], before.ours[name], template, held or None)
     if held and (_is_exported(sides) or (_is_withdrawn(live) and _holds_launch(sides))):
         return _Template(sides, template, {}, is_exported=True)
@@ -237,7 +262,7 @@ def _template(
         renaming = renamed(sides) or as_worker
         if renaming:
             sides = Sides(*(with_name(one, *renaming) if isinstance(one, dict) else one for one in sides))
-        made, launches = merge_template(sides, launches)
+        made, launches = merge_template(sides, launches, put_on)
         now, then = containers_of(made), containers_of(sides.ours)
         for one, origin in launches.items():  # the field that no launch replaces may be edited too
             if origin == "injected" and one in now and arguments(now[one]) != arguments(then[one]):
@@ -268,18 +293,23 @@ def _holds_launch(sides: Sides) -> bool:
     return any(all(same(file[name].get(key), base[name].get(key)) for key in ARGUMENTS) for name in held)
 
 
-def _kept(template: _Template, put_on: Overlay, name: str) -> list[Object]:
+def _kept(template: _Template, put_on: Overlay, name: str) -> list[Edit]:
     """Return the edits of containers that are none of the author's: of launches, and of injected ones."""
-    live, own = containers_of(template.sides.theirs), containers_of(template.original)
-    launches = [
-        {"name": key, **{one: live[key].get(one) for one in ARGUMENTS}}
+    live = containers_of(template.sides.theirs)
+    kept = [
+        Edit("containers", {"name": key, **{one: live[key].get(one) for one in ARGUMENTS}}, {})
         for key, origin in template.launches.items()
         if origin == "kept"
     ]
-    added = containers_of(template_of(put_on, name))
-    whole = (key for key, one in added.items() if "image" in one and key in live and key not in own)
-    edits = ((key, difference(added[key], live[key])) for key in whole if not same(added[key], live[key]))
-    return [*launches, *({"name": key, **edit} for key, edit in edits if edit)]
+    for items in ("containers", INIT):
+        added, live, own = (
+            by_identity(items, pod_of(one).get(items))
+            for one in (template_of(put_on, name), template.sides.theirs, template.original)
+        )
+        whole = (key for key, one in added.items() if "image" in one and key in live and key not in own)
+        edits = ((key, difference(added[key], live[key])) for key in whole if not same(added[key], live[key]))
+        kept += [Edit(items, {"name": key, **edit}, added[key]) for key, edit in edits if edit]
+    return kept
 
 
 # --- the leader's template as a copy of the workers' ----------------------------------------------------
@@ -357,7 +387,7 @@ def is_torn(live: Object, before: Layer) -> bool:
 
 
 def _init_containers(template: Object) -> dict[Identity, Object]:
-    return by_identity("initContainers", pod_of(template).get("initContainers"))
+    return by_identity(INIT, pod_of(template).get(INIT))
 
 
 # --- what is done with it --------------------------------------------------------------------------------

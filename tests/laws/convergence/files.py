@@ -134,6 +134,7 @@ def manifest(file: File) -> Object:
         "skip": file.skip,
         "component-type": file.component,
         "role-name": file.role,
+        "strategy": "pd-disaggregation" if file.component == "decoder" else "",
         "model": file.source,
         "model-name": file.served,
         "model-secret": file.token,

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from intent import Object
 from intent.annotations import EXPANSION
-from tests.laws.convergence.files import PREFIX, SHM
+from tests.laws.convergence.files import PREFIX, PROBES, SHM
 from tests.laws.convergence.schema import copied, templates
 
 Change = Callable[[Object], bool]
@@ -35,8 +35,6 @@ class Hand:
     """Whether it changes the leader alone: where A has no leader template, it is kept as a difference."""
     one_part: bool = False
     """Whether it changes the launch of one template. `mapped` is for an A that has one template."""
-    first: Callable[[Object, Object], None] | None = None
-    """Writes what we wrote on B into A, which the author takes over with the change."""
 
     def on_two(self, a: Object, before: Object, wanted: Object) -> bool:
         """Change an A that has two templates, apart from one that the change left as it was on B."""
@@ -344,16 +342,6 @@ limit_download = of_ours(_download, lambda init: init[1].update(resources={"limi
 """Change the memory of our init container that downloads the model."""
 
 
-def write_download(lws: Object, expanded: Object) -> None:
-    """Write the init container and its volume as they are in the expanded object, where ours would be."""
-    made = dict(templates(expanded))
-    for field, template in templates(lws):
-        for key, name in (("initContainers", "storage-initializer"), ("volumes", "fusioninfer-model")):
-            item = _named(made[field]["spec"].get(key), name)
-            if item and _named(template["spec"].get(key), name) is None:
-                template["spec"].setdefault(key, []).append(copied(item))
-
-
 def drop_accelerators(lws: Object) -> bool:
     """Remove the accelerators that engines request."""
     limits = [engine["resources"]["limits"] for engine in engines(lws)]
@@ -375,7 +363,7 @@ def probe_worker(lws: Object) -> bool:
     leader, worker = (list(engines(lws, part)) for part in ("leader", "worker"))
     if not leader or "readinessProbe" not in leader[0] or "readinessProbe" in worker[0]:
         return False
-    worker[0]["readinessProbe"] = leader[0]["readinessProbe"]
+    worker[0]["readinessProbe"] = copied(PROBES["readinessProbe"])
     return True
 
 
@@ -434,7 +422,7 @@ HANDS: Final[dict[str, Hand]] = {
     "limit our memory": Hand(limit_memory, write_memory(limit_memory)),
     "field in our mount": Hand(mark_mount, write_memory(mark_mount)),
     "drop our download": Hand(drop_download, where_written(drop_download)),
-    "limit our download": Hand(limit_download, limit_download, first=write_download),
+    "limit our download": Hand(limit_download, where_written(limit_download)),
     "model of all": _same(annotated(model="s3://bucket/m")),
     "no model": _same(annotated(model=None)),
     "cache of all": _same(annotated(model_cache="download")),

@@ -4,6 +4,8 @@
 webhooks. Compared are spec, labels and annotations, apart from the record. Not compared:
 
 - metadata of the API server (`managedFields`), and the record's text;
+- what another webhook, or somebody by hand, wrote into init containers: it stays while the container does,
+  and is no part of A (`without_edits`; `server` checks that it stays);
 - empty metadata, labels, annotations, resources and lists of a pod spec, which mean the same as none;
 - the places of another webhook's items in lists. Where they are between those of A's author, the order that a
   CREATE makes of A with these items last is right too.
@@ -29,6 +31,8 @@ from tests.laws.convergence.schema import LIST_KEYS, containers, is_keyed, keys_
 
 OF_OTHERS: Final = frozenset({"certificates", "REGION"})
 """Items of another webhook: a CREATE of A's object, which has them, puts ours in other places beside them."""
+MIRROR: Final = "mirror.example/"
+"""What another webhook puts before the images of init containers."""
 VOLUMES: Final = frozenset({"volumes"})
 """Lists whose order means nothing to a pod."""
 OPTIONAL: Final = frozenset(
@@ -51,8 +55,28 @@ def compared(lws: Object, unordered: Collection[str] = ()) -> Object:
     noted = metadata.get("annotations", {})
     annotations = {key: value for key, value in noted.items() if key not in (EXPANSION, LAST_APPLIED)}
     whole = {"annotations": annotations, "labels": metadata.get("labels", {}), "spec": lws["spec"]}
-    found: Object = _canonical(whole, "", unordered)
+    found: Object = _canonical(without_edits(whole), "", unordered)
     return found
+
+
+def without_edits(value: Any, field: str = "") -> Any:
+    """Return a value without what another webhook, or somebody by hand, writes into init containers."""
+    if isinstance(value, dict):
+        return {key: without_edits(item, key) for key, item in value.items()}
+    return [*map(_unedited, value)] if field == "initContainers" else value
+
+
+def _unedited(item: Object) -> Object:
+    edits = {"imagePullPolicy", *(("resources",) if item["name"] == "storage-initializer" else ())}
+    left = {key: value for key, value in item.items() if key not in edits}
+    for key in _EDITED & left.keys():
+        left[key] = [one for one in left[key] if not _is_of_others(one)]
+    if "image" in left:
+        left["image"] = left["image"].removeprefix(MIRROR)
+    return {key: value for key, value in left.items() if value != []}
+
+
+_EDITED: Final = frozenset({"env", "volumeMounts"})
 
 
 def _canonical(value: Any, field: str, unordered: Collection[str]) -> Any:

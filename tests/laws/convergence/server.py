@@ -20,8 +20,16 @@ import orjson
 from intent import Object
 from intent.template import Templates
 from tests.builders.reviews import review as review_of
-from tests.laws.convergence.laws import difference
-from tests.laws.convergence.schema import Refused, check, copied, defaulted, lws_defaulted, templates
+from tests.laws.convergence.laws import MIRROR, difference
+from tests.laws.convergence.schema import (
+    Refused,
+    check,
+    containers,
+    copied,
+    defaulted,
+    lws_defaulted,
+    templates,
+)
 from webhook import review
 from webhook.review import AdmissionAnswer
 
@@ -32,6 +40,10 @@ Webhook = Callable[..., AdmissionAnswer]
 
 class Denied(Exception):  # noqa: N818 - it is an answer of the API server, not a fault
     """Our validating webhook denies a write."""
+
+
+class Lost(Exception):  # noqa: N818 - it is an answer of ours, not a fault
+    """Our mutating webhook takes away what another one wrote into a container."""
 
 
 class Unstable(Exception):  # noqa: N818 - it is an answer of ours, not a fault
@@ -54,7 +66,7 @@ def allow(_body: bytes) -> AdmissionAnswer:
 def injector(lws: Object) -> Object:
     """Return the object as another webhook leaves it: a label, an annotation, a variable, a volume, a mount.
 
-    It writes into every template that the object has, once.
+    It writes into every template that the object has, once. The images of init containers are mirrored.
     """
     whole: Object = copied(lws)
     for _, template in templates(whole):
@@ -63,10 +75,28 @@ def injector(lws: Object) -> Object:
         metadata.setdefault("annotations", {})["injected.example/at"] = "admission"
         spec = template.setdefault("spec", {})
         _add(spec, "volumes", {"name": "certificates", "emptyDir": {}})
-        for item in spec.get("containers", ()):
+        for item in containers(template):
             _add(item, "env", {"name": "REGION", "value": "eu"})
             _add(item, "volumeMounts", {"name": "certificates", "mountPath": "/etc/certificates"})
+        for item in spec.get("initContainers", ()):
+            item["imagePullPolicy"] = "Always"
+            if "image" in item:
+                item["image"] = MIRROR + item["image"].removeprefix(MIRROR)
     return whole
+
+
+def _check_edits(changed: Object, stored: Object) -> None:
+    """Check that the init containers of an object have what the injector wrote into them.
+
+    Raises:
+        Lost: one has not.
+    """
+    kept = dict(templates(stored))
+    for field, template in templates(changed):
+        left = {one["name"]: one for one in kept.get(field, {}).get("spec", {}).get("initContainers", ())}
+        for item in template["spec"].get("initContainers", ()):
+            if item["name"] in left and left[item["name"]].get("imagePullPolicy") != "Always":
+                raise Lost(f"{field}: {item['name']} has lost what another webhook wrote")
 
 
 def _add(owner: Object, field: str, item: Object) -> None:
@@ -90,6 +120,7 @@ class Server:
         Raises:
             Refused: it does not match its schema.
             Denied: our validating webhook denies it.
+            Lost: our mutating webhook takes away what another one wrote.
             Unstable: our mutating webhook, called again, makes another object of its own answer.
         """
         if not isinstance(live["spec"].get("leaderWorkerTemplate", {}).get("workerTemplate"), dict):
@@ -97,12 +128,15 @@ class Server:
         live = lws_defaulted(defaulted(live))
         if self.other == "before":
             live = defaulted(injector(live))
+        changed = live if self.other else Object()
         live = first = self._mutated(live, old)
         if self.other == "after":
             changed = defaulted(injector(live))
             live = self._mutated(changed, old)
             first = first if changed == first else live  # after a change, it may answer with another object
         check(live)
+        if changed:
+            _check_edits(changed, live)
         if self.engine and is_called(live, old):
             response = _send(self.engine.validate, live, old)
             if not response["allowed"]:

@@ -80,6 +80,10 @@ def _unseparated(found: revert.Reverted, *_around: Any) -> revert.Reverted:
     return revert.Reverted(found.original)
 
 
+def _as_sent(sides: merge3.Sides, _put_on: Object) -> merge3.Sides:
+    return sides
+
+
 def _without_edits(parts: revert.Reverted, lws: Object) -> revert.Reverted:
     return replace(parts, original=lws, edits=None)
 
@@ -139,6 +143,7 @@ ENGINES: Final[dict[str, Broken]] = {
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
     "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _all_restored), 223),
+    "an edited init container is its author's": Broken(_replaced(merge3, "_without_edits", _as_sent), 3),
     "what was ejected is its author's for good": Broken(
         _replaced(webhook.expand, "_before_ejection", _as_ejected), 118
     ),

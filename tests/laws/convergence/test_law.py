@@ -96,10 +96,10 @@ FOUND = {
         CLIENT_SIDE,
         Step(CLIENT_SIDE, "volumes", ("models", "fusioninfer-lora")),
     ),
-    "the place of an injected volume beside another webhook's, when it becomes its author's": sequence(
+    "the place of an injected volume beside another webhook's, when its container is edited": sequence(
         File(source="s3://bucket/m"), CLIENT_SIDE, Step("edit", "limit our download"), other="after"
     ),
-    "a download with what templates say of the engine, when it becomes its author's": sequence(
+    "a download with what templates say of the engine, when it is edited": sequence(
         File(source="s3://bucket/m", refs="base"), CLIENT_SIDE, Step("edit", "limit our download")
     ),
     "the place of a variable of templates beside another webhook's, when it becomes its author's": sequence(

@@ -32,7 +32,7 @@ from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
-from tests.laws.convergence.server import Denied, Engine, Server, Unstable, allow
+from tests.laws.convergence.server import Denied, Engine, Lost, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
 from tests.laws.convergence.unknowable import RETURNED, Side, unknowable, with_leader
 
@@ -305,6 +305,8 @@ def _step(world: World, step: Step, taken: Several[Taken]) -> tuple[Outcome, str
                 return _write_again(world, taken[step.value], step) if client == STALE else _take(world, step)
             except Unstable as error:  # on B, or in the CREATE with which B is compared
                 return "violated", "a second call changes the object", str(error)
+            except Lost as error:
+                return "violated", "edits of an injected container stay", str(error)
     return "no write", "", ""
 
 
@@ -390,7 +392,7 @@ def _stays(world: World, before: World, step: Step) -> tuple[Outcome, str, str]:
     if world.is_loose or world.delta or before.delta or not (world.a and world.b):
         return "side laws", "", ""
     if step.client in TOOLS and before.b and before.a and _author(before.a) == _author(world.a):
-        one, other = (lws["spec"]["leaderWorkerTemplate"] for lws in (before.b, world.b))
+        one, other = (laws.without_edits(lws["spec"]["leaderWorkerTemplate"]) for lws in (before.b, world.b))
         if one != other:
             return "violated", "pods that nobody changed stay", _difference(one, other)
     law, detail = _opting_out(world, world.a)
@@ -563,8 +565,6 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
         world.delta = (*world.delta, hand.change)
         world.is_loose = world.is_loose or is_split(world.content, world.b)
         return None, b
-    if hand.first is not None:
-        hand.first(wanted_a, world.b)
     is_made = hand.on_two(wanted_a, world.b, wanted_b) if has_leader else hand.mapped(wanted_a)
     if not is_made:
         world.is_loose = True

@@ -6,6 +6,7 @@ import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
+from intent.annotations import EXPANSION
 from intent.read import read
 from intent.served import recorded
 from intent.settings import Settings
@@ -21,6 +22,7 @@ GROUP: Final = "spec.leaderWorkerTemplate"
 HEALTH: Final = {"httpGet": {"path": "/health", "port": 8000}}
 DECODER: Final = {"component_type": "decoder", "strategy": "pd-disaggregation"}
 STRATEGY: Final = "metadata.annotations.fusioninfer.io/strategy"
+IMAGES: Final = ("vllm/vllm-openai:v0.20.0", "vllm/vllm-openai:v0.20.1")
 LOOP: Final = "while true; do vllm serve M; done"
 
 
@@ -298,11 +300,72 @@ def test_arguments_edited_after_the_move_are_moved_again(size: int) -> None:
     assert "FI851" not in codes(again, once)
 
 
-def test_an_edited_sidecar_is_refused() -> None:
-    once = put(decoder())
-    edited = changed(once, f"{GROUP}.workerTemplate.spec.initContainers.0.image", "corp/proxy:2")
+EDITS: Final[list[Object]] = [
+    {"image": "mirror.example/proxy@sha256:1"},
+    {"imagePullPolicy": "Always"},
+    {"resources": {"limits": {"cpu": "2"}}},
+    {"args": ["--port=8000", "--vllm-port=8200", "--v=5"]},
+]
 
-    assert "FI850" in codes(edited, once)
+
+def by_others(lws: Object, edit: Object) -> Object:
+    """Return the object after another webhook, or somebody by hand, edited each of its init containers."""
+    group = {
+        field: {**one, "spec": {**one["spec"], "initContainers": [item | edit for item in items]}}
+        for field, one in lws["spec"]["leaderWorkerTemplate"].items()
+        if isinstance(one, dict) and (items := one["spec"].get("initContainers"))
+    }
+    return changed(lws, GROUP, lws["spec"]["leaderWorkerTemplate"] | group)
+
+
+def opted_out(lws: Object) -> Object:
+    """Return the object without our annotations, but for the record."""
+    keys = lws["metadata"]["annotations"]
+    left = {key: value for key, value in keys.items() if not key.startswith(PREFIX) or key == EXPANSION}
+    return changed(lws, "metadata.annotations", left)
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=[*"ipra"])
+@pytest.mark.parametrize(("size", "ranks"), [(1, "8"), (2, "16")])
+def test_an_edit_of_an_injected_init_container_stays_while_it_is_injected_and_goes_with_it(
+    size: int, ranks: str, edit: Object
+) -> None:
+    author = decoder(container(args=["M", "-tp", ranks], image=IMAGES[0]), size=size)
+    once = put(author)
+    edited = by_others(once, edit)
+    stored = put(edited, once)
+
+    assert put(edited)["spec"] == stored["spec"] == edited["spec"] != once["spec"]
+    assert [one for one in (*check(put(edited)), *check(stored, once)) if one.severity == "error"] == []
+    assert put(opted_out(stored), stored)["spec"] == author["spec"]
+    for field, value in ((STRATEGY, "prefix-cache"), (f"{GROUP}.size", 3 - size)):
+        found = put(changed(stored, field, value), stored)
+        assert "FI850" not in [one.code for one in check(found, stored)]
+        one, other = (by_others(each, edit) for each in (found, put(changed(author, field, value))))
+        assert one["spec"] == other["spec"]
+
+
+@pytest.mark.parametrize("edit", EDITS[:3], ids=[*"ipr"])
+def test_an_edited_init_container_follows_the_image_of_the_engine(edit: Object) -> None:
+    author = decoder(container(args=["M", "-tp", "16"], image=IMAGES[0]), size=2)
+    stored = put(by_others(put(author), edit), put(author))
+    place = f"{GROUP}.workerTemplate.spec.containers.0.image"
+    stays = {} if "image" in edit else edit
+
+    found = put(changed(stored, place, IMAGES[1]), stored)
+
+    (waits,) = pod_spec(found)["initContainers"]
+    assert waits == pod_spec(put(changed(author, place, IMAGES[1])))["initContainers"][0] | stays
+
+
+def test_an_init_container_with_another_image_and_other_arguments_is_its_author_s() -> None:
+    once = put(decoder())
+    own = by_others(once, {"image": "corp/proxy:2", "args": ["--mine"]})
+
+    assert "FI850" in codes(own, once)
+    skipped = put(changed(own, "metadata.annotations.fusioninfer.io/skip", "sidecar"), once)
+    assert proxies(skipped) == proxies(own)
+    assert "FI850" not in [one.code for one in check(skipped, once)]
 
 
 # --- an expanded object without its record ----------------------------------------------------------
