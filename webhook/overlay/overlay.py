@@ -202,6 +202,8 @@ def is_on(lws: Object, overlay: Overlay) -> bool:
 def common(lws: Any, overlay: Any, field: str = "") -> Any:
     """Return the part of an overlay that an object has, with the same values; None stands for no field.
 
+    An init container is there as a whole, edited or not.
+
     >>> common({"hostIPC": True, "nodeName": "b"}, {"hostIPC": True, "nodeName": "a", "tolerations": None})
     {'hostIPC': True, 'tolerations': None}
     """
@@ -216,6 +218,8 @@ def common(lws: Any, overlay: Any, field: str = "") -> Any:
         return kept if kept.keys() != {COPY} or have else {}
     places = index(field, lws)
     known = ((places.get(identity(field, item)), item) for item in overlay)
+    if field == "initContainers":
+        return [item for at, item in known if at is not None]
     found = ((item, common(lws[at], item)) for at, item in known if at is not None)
     return [have for item, have in found if have.keys() > keys_of(field, item).keys() or have == item]
 

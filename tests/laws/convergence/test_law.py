@@ -271,6 +271,13 @@ MENDED = {
     "the launch that a write past the webhooks removed, beside another webhook": sequence(
         File(), HELM, Step(HELM, "hook", value=True, bypasses=True), Step(HELM, SAME), other="after"
     ),
+    "the image of an init container after a write past the webhooks, beside another webhook": sequence(
+        File(Pod(probes=("readinessProbe", "startupProbe"), note="two")),
+        HELM,
+        Step(HELM, "node_selector", "b", bypasses=True),
+        Step(HELM, "note", ""),
+        other="after",
+    ),
     "what a write past the webhooks removed, when the same file is applied": sequence(
         File(), CLIENT_SIDE, Step("server-side apply", SAME, bypasses=True), Step(CLIENT_SIDE, SAME)
     ),
