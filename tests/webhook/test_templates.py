@@ -508,6 +508,41 @@ def test_without_templates_the_author_has_their_object_back() -> None:
     assert {**after, "metadata": {}} == {**put(plain), "metadata": {}}
 
 
+# --- edits of a container that only a template gives ----------------------------------------------------
+
+FIELDS: Final = ("leaderTemplate", "workerTemplate")
+GROUP: Final = put(named(launcher="ray-start"))
+"""With a template for the leader, which is a copy."""
+
+
+def edited(whole: Object, *fields: str, **values: Any) -> Object:
+    """Return an object with other values in the engine containers of these templates."""
+    after = copy.deepcopy(whole)
+    for field in fields:
+        vllm(after, field).update(copy.deepcopy(values))
+    return after
+
+
+def test_an_edit_that_is_taken_back_leaves_nothing() -> None:
+    stored = put(edited(GROUP, *FIELDS, workingDir="/w"), GROUP)
+    back = copy.deepcopy(stored)
+    for field in FIELDS:
+        del vllm(back, field)["workingDir"]
+
+    assert put(back, stored)["spec"] == GROUP["spec"]
+
+
+@pytest.mark.parametrize("fields", [FIELDS, FIELDS[1:], FIELDS[:1]])
+def test_an_edit_goes_with_the_container_of_the_template(fields: tuple[str, ...]) -> None:
+    stored = put(edited(GROUP, *fields, workingDir="/w"), GROUP)
+    library = {"base": changed(BASE, "spec.pods.0.template.spec.containers.0.name", "engine")}
+    after = put(changed(stored, REFRESH, "now"), stored, library)
+    names = [[one["name"] for one in pod_spec(after, field)["containers"]] for field in FIELDS]
+
+    assert names == [["engine"], ["engine"]]
+    assert codes(after, stored) == []
+
+
 EMPTY: Final = {
     "nodeSelector": {},
     "tolerations": [],

@@ -373,7 +373,10 @@ def _carried_items(field: str, edits: list[Overlay], before: Any, now: Any) -> I
         if PATCH in edit or (key not in then and key not in there):
             yield edit
         elif key in there:
-            yield keys_of(field, edit) | carried(edit, then.get(key, {}), there[key], field)
+            keys = keys_of(field, edit)
+            left = keys | carried(edit, then.get(key, {}), there[key], field)
+            if left.keys() > keys.keys():
+                yield left
 
 
 def _members(field: str, value: Object) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """Overlays: the pod templates in them, how several become one, what a record may have, what an object has."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import repeat
 from typing import Any, Final
 
@@ -66,6 +66,16 @@ def with_containers(
     spec = pod_of(template)
     items = [change(one) if isinstance(one, dict) else one for one in listed(spec.get(field))]
     return {**template, "spec": {**spec, field: items}} if items else template
+
+
+def without_containers(template: Object, names: Collection[str]) -> Object:
+    """Return a pod template, or an overlay of one, without these containers: without the list, if of all."""
+    items = listed(pod_of(template).get("containers"))
+    left = [one for one in items if mapping(one).get("name") not in names]
+    if len(left) == len(items):
+        return template
+    spec = {key: one for key, one in pod_of(template).items() if key != "containers"}
+    return {**template, "spec": {**spec, "containers": left} if left else spec}
 
 
 # --- several overlays ---------------------------------------------------------------------------------

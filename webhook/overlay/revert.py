@@ -64,6 +64,7 @@ from webhook.overlay.overlay import (
     templates_of,
     with_containers,
     with_group,
+    without_containers,
 )
 from webhook.overlay.record import Record
 
@@ -103,6 +104,8 @@ class Reverted:
     """By template, injected volumes that stay in `original`, since its containers mount them."""
     exported: frozenset[str] = frozenset()
     """The templates that the writer's file holds as they were injected: they are its author's as a whole."""
+    added: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By template, containers that templates gave as a whole: `original` has the edits of them."""
 
     @cached_property
     def leader(self) -> Object | None:
@@ -147,6 +150,8 @@ class Layer:
     """By template, the origins of launches in `base`."""
     is_plain: bool = False
     """Whether the leader's template is as it was made, without edits: the workers' may have changed since."""
+    added: dict[str, frozenset[str]] = field(default_factory=dict)
+    """By template, the containers that templates gave as a whole. `ours` has the edits of them."""
 
     @property
     def is_made(self) -> bool:
@@ -157,18 +162,44 @@ class Layer:
 NO_LAYER: Final = Layer()
 
 
-def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> Layer:
+def layer(
+    stored: Object, put_on: Overlay, was: Overlay, leader: str = "", *, is_content: bool = False
+) -> Layer:
     """Return what was injected into the stored object, by the values that it replaced.
 
-    `leader` is the digest of a leader's template without edits of its own.
+    `leader` is the digest of a leader's template without edits of its own. Of a container in the content of
+    templates the author has the name, so that an edit of it is like one of their own container.
     """
     base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
+    added = dict[str, frozenset[str]]()
     for name, template in base.items():
         injected = template_of(put_on, name)
-        sides = Sides(injected, _replaced(name, template_of(was, name), injected), template)
-        ours[name], launches[name] = merge_template(sides, {}, injected)
+        author = _replaced(name, template_of(was, name), injected)
+        names = _whole(injected, author) if is_content else frozenset[str]()
+        sides = Sides(injected, with_added(author, names) if names else author, template)
+        made, launches[name] = merge_template(sides, {}, injected)
+        ours[name], added[name] = without_unedited(made, names, author) if names else made, names
     is_plain = bool(leader) and leader == digest_of_file(base.get(LEADER))
-    return Layer(put_on, base, ours, launches, is_plain)
+    return Layer(put_on, base, ours, launches, is_plain, added)
+
+
+def _whole(injected: Overlay, author: Object) -> frozenset[str]:
+    """Return the containers of an overlay, with an image, that the author's template lacks."""
+    own, items = containers_of(author), containers_of(injected).items()
+    return frozenset(key for key, one in items if "image" in one and key not in own)
+
+
+def with_added(author: Object, names: Collection[str]) -> Object:
+    """Return an author's template with containers that templates gave: an edit has its place there."""
+    return merge(author, {"spec": {"containers": [{"name": key} for key in sorted(names)]}})
+
+
+def without_unedited(template: Object, names: Collection[str], author: Object) -> Object:
+    """Return the template without those of the containers that were not edited; `author` never had any."""
+    bare = [key for key, one in containers_of(template).items() if key in names and one.keys() == {"name"}]
+    left = without_containers(template, bare)
+    is_empty = bool(names) and "spec" not in author and not pod_of(left)
+    return {key: one for key, one in left.items() if key != "spec"} if is_empty else left
 
 
 def _replaced(field: str, was: Any, put_on: Any) -> Any:
@@ -195,7 +226,7 @@ def layers(record: Record, stored: Object) -> Layers:
     if not base.put_on:
         return Layers(concerns)
     ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
-    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was))
+    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was, is_content=True))
 
 
 # --- the object ------------------------------------------------------------------------------------------

@@ -23,12 +23,22 @@ from intent.lws import LWT
 from intent.merge import merged
 from intent.parallelism import SIZES
 from intent.read import engine_index
-from intent.shapes import annotations, listed, metadata, text
+from intent.shapes import annotations, listed, mapping, metadata, text
 from intent.tree import COPY, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.layout import port_of
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.overlay import LEADER, WORKER, containers_of, group_of, pod_of, with_group
+from webhook.overlay.overlay import (
+    LEADER,
+    WORKER,
+    containers_of,
+    group_of,
+    pod_of,
+    template_of,
+    templates_of,
+    with_group,
+    without_containers,
+)
 from webhook.overlay.put import in_order_of
 from webhook.overlay.revert import Reverted
 from webhook.templates.content import arguments
@@ -79,13 +89,16 @@ def fill(
 
     A list has the order of `like`, if it has the same items.
     """
-    author = parts.original
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
-        return _with(parts, author), FilledObject(author, author, base, errors=errors)
-    below = _copied(parts, base)
+        parts = _placed(parts, parts.original)
+        return parts, FilledObject(parts.original, parts.original, base, errors=errors)
+    copied = _copied(parts, base)
+    author, below = parts.original, copied.original
     made, errors = _filled(below, base)
-    anew = _recorded(base, below, made, is_copied=below is not author)
+    if (placed := _placed(parts, made)) is not parts:
+        return fill(placed, base, like, stands)
+    anew = _recorded(base, copied, made, is_copied=copied is not parts)
     order = [made] if like is None else [made, like]
     if stands is not None and stands(anew, again := _put(below, base, order)):
         filling = FilledObject(author, again, base, anew)
@@ -93,7 +106,7 @@ def fill(
         filling = FilledObject(author, _put(below, anew, order), anew, anew, errors)
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
-        return fill(replace(parts, original=_with_leader(parts)), base, like)
+        return fill(_with_leader(parts), base, like)
 
     return _with(parts, filling.filled), replace(filling, with_own_leader=with_own_leader)
 
@@ -103,34 +116,65 @@ def _with(parts: Reverted, lws: Object) -> Reverted:
     return replace(parts, original=lws, edits=None if LEADER in group_of(lws) else parts.edits)
 
 
+def _placed(parts: Reverted, filled: Object) -> Reverted:
+    """Return an author's object without edits of containers that no template gives any more."""
+    group, original = group_of(filled), parts.original
+    worker, edits = mapping(group.get(WORKER)), parts.edits or {}
+    leader = mapping(group.get(LEADER)) or merge(worker, edits)
+    lost, of_leader = (
+        {key for key, one in containers_of(pod).items() if "image" not in one} for pod in (worker, leader)
+    )
+    added = {name: parts.added.get(name, frozenset()) for name in (WORKER, LEADER)}
+    own = containers_of(template_of(original, WORKER)).keys() - added[WORKER]
+    gone = {WORKER: added[WORKER] & lost, LEADER: added[LEADER] & of_leader}
+    of_edits = (of_leader - own) & containers_of(edits).keys()
+    if not any((*gone.values(), of_edits)):
+        return parts
+    return replace(
+        parts,
+        original=_without(original, gone),
+        edits=None if parts.edits is None else without_containers(edits, of_edits),
+        added={name: names - gone[name] for name, names in added.items()},
+    )
+
+
+def _without(lws: Object, names: Mapping[str, frozenset[str]]) -> Object:
+    """Return an object without these containers, by template."""
+    there = templates_of(lws).items()
+    templates = {name: without_containers(one, names.get(name, ())) for name, one in there}
+    return with_group(lws, {**group_of(lws), **templates}) if templates else lws
+
+
 def _put(below: Object, base: Base, order: list[Object]) -> Object:
     """Put what a base adds to an object into it, with lists in the order of these objects."""
     return reduce(lambda made, like: in_order_of(like, made, base.put_on), order, merge(below, base.put_on))
 
 
-def _recorded(base: Base, below: Object, filled: Object, *, is_copied: bool) -> Base:
-    """Return the base with what it added to an object."""
-    put_on = difference(below, filled)
-    was = replaced(below, put_on)
+def _recorded(base: Base, below: Reverted, filled: Object, *, is_copied: bool) -> Base:
+    """Return the base with what it added to an object. Of an edit no value is recorded as the author's."""
+    put_on = difference(below.original, filled)
+    was = replaced(_without(below.original, below.added), put_on)
     if is_copied:
         put_on = merge(put_on, {"spec": {"leaderWorkerTemplate": {LEADER: {}}}})
         put_on["spec"]["leaderWorkerTemplate"][LEADER][COPY] = WORKER
     return msgspec.structs.replace(base, put_on=put_on, was=was)
 
 
-def _copied(parts: Reverted, base: Base) -> Object:
+def _copied(parts: Reverted, base: Base) -> Reverted:
     """Return the author's object with a leader's template, if templates make leader and workers differ."""
-    author, group = parts.original, group_of(parts.original)
-    is_shared = base.leader is not None and size_of(author) > 1 and group.get(LEADER) is None
-    if not is_shared or not isinstance(group.get(WORKER), dict):
-        return author
-    return _with_leader(parts)
-
-
-def _with_leader(parts: Reverted) -> Object:
-    """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
     group = group_of(parts.original)
-    return with_group(parts.original, {**group, LEADER: parts.leader or group[WORKER]})
+    is_shared = base.leader is not None and size_of(parts.original) > 1 and group.get(LEADER) is None
+    return _with_leader(parts) if is_shared and isinstance(group.get(WORKER), dict) else parts
+
+
+def _with_leader(parts: Reverted) -> Reverted:
+    """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
+    group, added = group_of(parts.original), parts.added.get(WORKER, frozenset())
+    leader = parts.leader or group[WORKER]
+    own = containers_of(group[WORKER]).keys() - added
+    names = frozenset(key for key, one in containers_of(leader).items() if "image" not in one) - own
+    original = with_group(parts.original, {**group, LEADER: leader})
+    return replace(parts, original=original, added={WORKER: added, LEADER: names})
 
 
 def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:

@@ -10,9 +10,17 @@ from dataclasses import replace
 from intent import Object, budget
 from intent.template import Templates
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.overlay import LEADER, WORKER, group_of
+from webhook.overlay.overlay import (
+    LEADER,
+    WORKER,
+    containers_of,
+    group_of,
+    template_of,
+    templates_of,
+    with_group,
+)
 from webhook.overlay.patch import patch
-from webhook.overlay.revert import Layers, Reverted, revert, without_mounted
+from webhook.overlay.revert import Layers, Reverted, revert, with_added, without_mounted, without_unedited
 from webhook.templates.content import content, key_of
 from webhook.templates.fill import FilledObject, fill
 
@@ -22,18 +30,31 @@ def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
     concerns, below = before
     if not below.base:
         return found
-    base, ours = below.base, below.ours
+    base, ours, added = below.base, below.ours, below.added
     if concerns.is_made and LEADER in group_of(found.original):  # it is made no more, from filled workers
-        base, ours = ({**one, LEADER: one[WORKER]} for one in (base, ours))
+        base, ours, added = ({**one, LEADER: one[WORKER]} for one in (base, ours, added))
     base = {name: one for name, one in base.items() if name not in found.exported}
-    made = revert(found.original, replace(below, base=base, ours=ours), file)
+    with_names = {name: with_added(one, added[name]) if added[name] else one for name, one in ours.items()}
+    made = revert(found.original, replace(below, base=base, ours=with_names), file)
+    added = {name: _left(name, names, made.original, file) for name, names in added.items()}
+    original = without_mounted(made, below.put_on)
+    group = dict(group_of(original))
+    for name in templates_of(original).keys() & added.keys():
+        group[name] = without_unedited(group[name], added[name], ours[name])
     names = made.kept.keys() | found.kept.keys()
     return replace(
         found,
-        original=without_mounted(made, below.put_on),
+        original=with_group(original, group) if group else original,
+        added=added,
         edits=found.edits if made.edits is None else made.edits,
         kept={name: [*made.kept.get(name, ()), *found.kept.get(name, ())] for name in names},
     )
+
+
+def _left(name: str, added: frozenset[str], original: Object, file: Object) -> frozenset[str]:
+    """Return those containers that templates gave whose author has edits of them, or nothing."""
+    there, held = (containers_of(template_of(one, name)) for one in (original, file))
+    return frozenset(key for key in added - held.keys() if key in there and "image" not in there[key])
 
 
 def refill(

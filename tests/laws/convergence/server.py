@@ -3,9 +3,9 @@
 `tests/cluster/convergence` compares what it stores with the real API server and LWS, after each step.
 
 Webhooks are called in the order of their configurations' names: LWS's own, another one if its name comes
-before `mutate.fusioninfer.io`, ours, and another one if its name comes after. Ours is called again if a later
-one changed the object (`reinvocationPolicy: IfNeeded`), and also if it changed nothing: then ours must not
-either. Defaults are filled in after each of them.
+before `mutate.fusioninfer.io`, ours, and another one if its name comes after. One before ours is called again
+behind it, and ours once more if another one changed the object (`reinvocationPolicy: IfNeeded`), and also if
+it changed nothing: then ours must not either. Defaults are filled in after each of them.
 """
 
 from base64 import b64decode
@@ -110,7 +110,7 @@ class Server:
 
     engine: Engine | None = None
     other: str = ""
-    """Where another mutating webhook is called: `before` ours, `after` it, or not at all."""
+    """Where another mutating webhook is called: `before` ours and again after it, only `after` it, or not."""
     templates: Templates | None = None
     """Those that our webhook can read."""
 
@@ -130,7 +130,7 @@ class Server:
             live = defaulted(injector(live))
         changed = live if self.other else Object()
         live = first = self._mutated(live, old)
-        if self.other == "after":
+        if self.other:
             changed = defaulted(injector(live))
             live = self._mutated(changed, old)
             first = first if changed == first else live  # after a change, it may answer with another object
