@@ -92,7 +92,8 @@ def fill(
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
         parts = _placed(parts, parts.original)
-        return parts, FilledObject(parts.original, parts.original, base, errors=errors)
+        author = parts.original
+        return _with(parts, author), FilledObject(author, author, base, errors=errors)
     copied = _copied(parts, base)
     author, below = parts.original, copied.original
     made, errors = _filled(below, base)

@@ -88,6 +88,10 @@ def _without_edits(parts: revert.Reverted, lws: Object) -> revert.Reverted:
     return replace(parts, original=lws, edits=None)
 
 
+def _with_lost(parts: revert.Reverted, _filled: Object) -> revert.Reverted:
+    return parts
+
+
 _by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
 
 
@@ -157,7 +161,7 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
     "an exported object is reverted": Broken(_replaced(revert, "_is_exported", _never), 354),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
-    "a container stays without its image": Broken(_replaced(merge3, "_lost_image", _never), 795),
+    "a container stays without its image": Broken(_replaced(fill, "_placed", _with_lost), 277),
 }
 
 
