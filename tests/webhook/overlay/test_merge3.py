@@ -64,3 +64,10 @@ def test_a_list_that_only_injected_items_are_left_of_is_no_empty_list_of_its_aut
     base = [LOG, *([] if ours is None else ours)]
 
     assert merge3("env", Sides(base, ours, live), {}) == left
+
+
+def test_what_another_webhook_adds_to_an_injected_container_goes_with_it() -> None:
+    sidecar = {"name": "proxy", "image": "proxy:1"}
+    edited = {**sidecar, "env": [{"name": "REGION", "value": "eu"}]}
+
+    assert merge3("", Sides({"containers": [sidecar]}, {}, {"containers": [edited]}), {}) == {}
