@@ -19,7 +19,7 @@ from tests.cluster.testbed.api import ApiError, create, get, items, path
 from tests.cluster.testbed.cluster import Cluster, kubectl, run_kubectl
 from tests.cluster.testbed.namespaces import new_namespace
 from tests.cluster.testbed.wait import until
-from tests.docs.test_template_examples import SERVICES, TEMPLATES
+from tests.docs.test_examples import SERVICES, TEMPLATES
 from tests.tiers import count
 
 TIMES: Final = count("TEMPLATE_APPLIES")
