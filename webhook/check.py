@@ -236,7 +236,9 @@ def _about_record(
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
     elif not _made_elsewhere(write) and _lacks_part(write_state, validated, settings):
-        yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
+        yield from _not_written(
+            write_state, settings, f"{EXPANSION} does not cover this change, or another webhook undid it"
+        )
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
         message = f"{cause} changes the pod template of a running object, so its groups restart"
