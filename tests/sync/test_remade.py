@@ -40,8 +40,8 @@ def collected(api: Api) -> bool:
 
     A controller that has not seen the deletion yet may write some once more.
     """
-    for path in [*api.objects]:
-        owners = api.objects[path]["metadata"].get("ownerReferences", [])
+    for path, obj in [*api.objects.items()]:
+        owners = obj["metadata"].get("ownerReferences", []) if path in api.objects else []
         if owners and all(one["kind"] == INFERENCE_SERVICE.kind and one["uid"] != AGAIN for one in owners):
             api.remove(path)
     return True
