@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 10_796, 8_100),
+    "webhook": Room(("webhook",), 10_798, 8_100),
     "intent": Room(("intent",), 9_186, 9_100),
     "catalog": Room(("catalog",), 2_166, 2_300),
     "controller": Room(("sync", "kube", "certs"), 9_295, 8_100),
