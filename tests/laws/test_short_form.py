@@ -70,7 +70,7 @@ def _differences(number: int) -> Iterator[str]:
     """Yield in which step of a sequence the two objects get other pods, and how these differ."""
     random = Random(f"short form/{number}")  # noqa: S311 - examples
     leaders = random.choice(((), ({"part": "leader", "template": {"spec": {"priorityClassName": "p"}}},)))
-    server = Server(Engine(), random.choice(("", "before", "after")), _library(1, *leaders))
+    server = Server(Engine(), random.choice(("", "after")), _library(1, *leaders))
     workers: tuple[Object, Object] = ({"metadata": {}}, {"spec": {"containers": [{"name": "vllm"}]}})
     files = (lws(2, one, base_refs="t") for one in workers)
     objects = [_stored(server, sent, None) for sent in files]

@@ -3,9 +3,9 @@
 `tests/cluster/convergence` compares what it stores with the real API server and LWS, after each step.
 
 Webhooks are called in the order of their configurations' names: LWS's own, another one if its name comes
-before `mutate.fusioninfer.io`, ours, and another one if its name comes after. One before ours is called again
-behind it, and ours once more if another one changed the object (`reinvocationPolicy: IfNeeded`), and also if
-it changed nothing: then ours must not either. Defaults are filled in after each of them.
+before `mutate.fusioninfer.io`, ours, and another one if its name comes after. Ours is called again if a later
+one changed the object (`reinvocationPolicy: IfNeeded`), and also if it changed nothing: then ours must not
+either. Defaults are filled in after each of them.
 """
 
 from base64 import b64decode
@@ -21,15 +21,7 @@ from intent import Object
 from intent.template import Templates
 from tests.builders.reviews import review as review_of
 from tests.laws.convergence.laws import MIRROR, difference
-from tests.laws.convergence.schema import (
-    Refused,
-    check,
-    containers,
-    copied,
-    defaulted,
-    lws_defaulted,
-    templates,
-)
+from tests.laws.convergence.schema import Refused, check, copied, defaulted, lws_defaulted, templates
 from webhook import review
 from webhook.review import AdmissionAnswer
 
@@ -75,7 +67,7 @@ def injector(lws: Object) -> Object:
         metadata.setdefault("annotations", {})["injected.example/at"] = "admission"
         spec = template.setdefault("spec", {})
         _add(spec, "volumes", {"name": "certificates", "emptyDir": {}})
-        for item in containers(template):
+        for item in (*spec.get("containers", ()), *spec.get("initContainers", ())):
             _add(item, "env", {"name": "REGION", "value": "eu"})
             _add(item, "volumeMounts", {"name": "certificates", "mountPath": "/etc/certificates"})
         for item in spec.get("initContainers", ()):
@@ -110,7 +102,7 @@ class Server:
 
     engine: Engine | None = None
     other: str = ""
-    """Where another mutating webhook is called: `before` ours and again after it, only `after` it, or not."""
+    """Where another mutating webhook is called: `before` ours, `after` it, or not at all."""
     templates: Templates | None = None
     """Those that our webhook can read."""
 
@@ -130,7 +122,7 @@ class Server:
             live = defaulted(injector(live))
         changed = live if self.other else Object()
         live = first = self._mutated(live, old)
-        if self.other:
+        if self.other == "after":
             changed = defaulted(injector(live))
             live = self._mutated(changed, old)
             first = first if changed == first else live  # after a change, it may answer with another object
