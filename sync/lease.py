@@ -52,8 +52,8 @@ class Timing:
 
     @property
     def renewal(self) -> float:
-        """The interval of renewals while they succeed: of the defaults, two more fit before the deadline."""
-        return self.retry_period * 1.5
+        """The interval of renewals while they succeed, after which there is time for another attempt."""
+        return min(self.retry_period * 1.5, (self.renew_deadline - self.retry_period) / 2)
 
     @property
     def call(self) -> float:

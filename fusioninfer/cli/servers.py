@@ -197,7 +197,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @_default(
     "--retry-period",
     default=RETRY_PERIOD,
-    help="Seconds between two attempts to take the Lease; it is renewed after 1.5 times that.",
+    help="Seconds between two attempts to take the Lease; it is renewed after at most 1.5 times that.",
 )
 @click.option(
     "--manage-certificates",

@@ -175,6 +175,11 @@ async def test_a_few_failures_do_not_lose_the_lease(api: Api, lead: Lead) -> Non
     assert worker.leading == [True]
 
 
+@pytest.mark.parametrize("timing", [Timing(), Timing(8.0, 5.0, 2.0), Timing(4.0, 3.0, 2.9)])
+def test_between_two_renewals_there_is_time_to_stop_the_work(timing: Timing) -> None:
+    assert 0 < timing.renewal < timing.renew_deadline - timing.retry_period
+
+
 def test_a_renewal_that_failed_is_tried_again_sooner(tmp_path: Path) -> None:
     async def intervals() -> list[float]:
         loop, times = virtual_time(), list[float]()
