@@ -83,7 +83,7 @@ async def _outdated(reader: Reader, lws: Object, template: str) -> Outdated | No
     author = next((owner for owner in owners if owner.get("controller") is True), of | {"kind": LWS.kind})
     kind, name, uid = (text(author.get(key)) for key in ("kind", "name", "uid"))
     path = WRITTEN[kind].path(home, name) if kind in WRITTEN else ""
-    if not path:
+    if not path and not problem:
         problem = f"{kind} {name} writes it: change the template of the role there"
     before, after = (mapping(obj.get("spec")).get("leaderWorkerTemplate") for obj in (lws, answer))
     return Outdated(home, own, path, uid, changes, not problem and before != after, problem)
