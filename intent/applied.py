@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from intent import Object
 from intent.names import is_label, is_subdomain
 from intent.shapes import listed, mapping, number, strings, text
 from intent.template import TEMPLATES_LIMIT
@@ -24,13 +25,17 @@ class TemplateVersion(NamedTuple):
 
 def recorded(record: Any) -> tuple[TemplateVersion, ...]:
     """Return the templates whose content an expanded object has, from the text of its record."""
+    return tuple(_sources(listed(base_of(record).get("from"))[:TEMPLATES_LIMIT]))
+
+
+def base_of(record: Any) -> Object:
+    """Return what a record says of templates, from its text; empty if it says nothing."""
     if not isinstance(record, str) or '"base":' not in record:
-        return ()
+        return {}
     try:
-        base = mapping(mapping(orjson.loads(record)).get("base"))
+        return mapping(mapping(orjson.loads(record)).get("base"))
     except orjson.JSONDecodeError:
-        return ()
-    return tuple(_sources(listed(base.get("from"))[:TEMPLATES_LIMIT]))
+        return {}
 
 
 def _sources(entries: list[Any]) -> Iterator[TemplateVersion]:

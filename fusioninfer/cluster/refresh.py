@@ -11,13 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import orjson
-
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError, why
 from fusioninfer.cluster.text import WRITTEN, is_named, name_of
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
-from intent.applied import TemplateVersion, recorded
+from intent.applied import TemplateVersion, base_of, recorded
 from intent.shapes import annotations, listed, mapping, metadata, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import Request
@@ -98,11 +96,8 @@ def _change(was: TemplateVersion, now: TemplateVersion) -> str:
 
 def _faults(record: Any) -> str:
     """Return why admission could not read the templates of an object, from the text of its record."""
-    try:
-        base = mapping(mapping(orjson.loads(text(record))).get("base"))
-    except orjson.JSONDecodeError:
-        base = {}
-    faults = "; ".join(text(fault[1]) for fault in listed(base.get("faults")))
+    pairs = (fault for fault in map(listed, listed(base_of(record).get("faults"))) if len(fault) == 2)
+    faults = "; ".join(text(message) for _, message in pairs)
     return faults or "admission says nothing of its templates"
 
 
