@@ -33,6 +33,8 @@ class GroupPod:
     """Variables whose value is the address of the pod."""
     devices: tuple[str, ...] = ()
     """The counts of accelerators that the container asks for."""
+    _values: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What `value` returned, by text: a script may name a variable many times."""
 
     def value(self, text: str) -> str:
         """Return a text with the references to known variables replaced.
@@ -42,6 +44,11 @@ class GroupPod:
         Raises:
             StaysError: the values are too long.
         """
+        if text not in self._values:
+            self._values[text] = self._expanded(text)
+        return self._values[text]
+
+    def _expanded(self, text: str) -> str:
         needed, room = set(references(text)), LARGEST
         if not needed:
             return text
