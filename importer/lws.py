@@ -56,8 +56,8 @@ from intent.shapes import number as integer
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
-WORDS: Final[Mapping[str, str]] = {word: role for role in TYPES for word in (role, f"{role}r", f"{role}er")}
-"""The roles of LeaderWorkerSets by a part of their names."""
+WORDS: Final = {word: role for role, component in TYPES.items() for word in (role, component)}
+"""The role by a part of a LeaderWorkerSet's name."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -96,7 +96,8 @@ def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
     return {
         number: _annotations(service, role, TYPES[role])
         for (_, service), members in alike.items()
-        if len({*members.values()}) == len(members) and {*members.values()} >= {"prefill", "decode"}
+        if len({*members.values()}) == len(members)
+        and {TYPES[role] for role in members.values()} >= {*DISAGGREGATED}
         for number, role in members.items()
     }
 
