@@ -29,21 +29,21 @@ ROOMS: Final[Mapping[str, Room]] = {
 }
 
 
-def lines(room: Room, root: Path = ROOT) -> int:
+def lines(room: Room) -> int:
     """Return how many lines the modules of a room have."""
-    paths = (path for package in room.packages for path in (root / package).rglob("*.py"))
+    paths = (path for package in room.packages for path in (ROOT / package).rglob("*.py"))
     return sum(path.read_bytes().count(b"\n") for path in paths)
 
 
-def table(rooms: Mapping[str, Room] = ROOMS, root: Path = ROOT) -> str:
+def table() -> str:
     """Return a row for each room."""
-    rows = (f"{name:10} {lines(room, root):7,} {room.most:7,} {room.goal:7,}" for name, room in rooms.items())
+    rows = (f"{name:10} {lines(room):7,} {room.most:7,} {room.goal:7,}" for name, room in ROOMS.items())
     return "\n".join((f"{'room':10} {'lines':>7} {'at most':>7} {'goal':>7}", *rows))
 
 
-def crowded(rooms: Mapping[str, Room] = ROOMS, root: Path = ROOT) -> Iterator[str]:
+def crowded() -> Iterator[str]:
     """Yield what to do about each room that has more lines than it may."""
-    for name, room in rooms.items():
-        if (excess := lines(room, root) - room.most) > 0:
+    for name, room in ROOMS.items():
+        if (excess := lines(room) - room.most) > 0:
             remedy = "delete some, or raise its row in hack/rooms.py and say why"
             yield f"{name} has {excess} lines too many: {remedy}."
