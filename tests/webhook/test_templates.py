@@ -723,6 +723,12 @@ REFUSED: Final[list[tuple[str, Object, Templates, str]]] = [
     ("an author's object over a limit", named(template(engine(args=["x"] * 5000))), LIBRARY, "FI904"),
     ("another name of the container", named(template(container("main"))), LIBRARY, "FI953"),
     ("no path", named(), {"base": inference_template("base", entry({}, remove=["spec/"]))}, "FI954"),
+    (
+        "odd name",
+        named(template({"name": []})),
+        {"base": inference_template("base", entry({}, part="leader"))},
+        "FI108",
+    ),
     ("no mode", named(), {"base": inference_template("base", entry({}, args="some"))}, "FI954"),
 ]
 
@@ -748,6 +754,7 @@ def test_a_variable_that_the_author_replaces_needs_no_value() -> None:
 
 # --- records that others wrote -------------------------------------------------------------------------
 
+ODD: Final = [{"name": 7, "image": "x"}, {"name": "y", "image": "z"}]
 FORGED: Final[list[tuple[str, Any]]] = [
     ("base", []),
     ("pods", []),
@@ -759,7 +766,8 @@ FORGED: Final[list[tuple[str, Any]]] = [
     ("pods", {"spec": {"containers": [{"name": "vllm", "args": ["x"] * 5000}]}}),
     ("annotations", {"fusioninfer.io/service": "x"}),
     ("args", {"vllm": "unknown"}),
-    ("faults", [["FI101", "x"]]),
+    ("faults", [["FI102", "x"]]),
+    ("set", {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": ODD}}}}}),
     ("refs", 5),
     ("set", {"spec": {"replicas": 5}}),
     ("set", {"spec": {"leaderWorkerTemplate": {"workerTemplate": {"spec": {"containers": [5]}}}}}),

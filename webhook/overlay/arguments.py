@@ -19,6 +19,7 @@ every word has no counterpart either.
 """
 
 import re
+import string
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,7 @@ _WORDS: Final = re.compile(r"\s+|[^\s]+")
 _END_OF_ITEM: Final = " \0"
 _END_OF_FIELD: Final = " \0\0"
 """No word has a space and another character."""
+_BLANK: Final = string.whitespace + "\0"
 LONGEST: Final = 2000
 """The limit of the words between the first and the last difference."""
 WORK: Final = 400_000
@@ -55,17 +57,18 @@ def transferred(author: Arguments, injected: Arguments, edited: Arguments) -> Ar
     made = list(ours)
     for start, end, words in reversed(edits):
         at = _range(places, start, end)
-        if at is None or (start not in places and _is_flag_of(base[start], words)):
+        if at is None or _takes_launched(base, places, end, words):
             return None
         made[at[0] : at[1]] = words
     return _arguments(made, author) if made.count(_END_OF_FIELD) == len(author) else None
 
 
-def _is_flag_of(launched: str, words: list[str]) -> bool:
-    """Return whether words end with a flag whose value would be the launcher's next word."""
-    flag = [word for word in words if word != _END_OF_ITEM][-1:]
-    is_value = not launched.startswith(("-", " "))
-    return is_value and bool(flag) and flag[0].startswith("-") and "=" not in flag[0]
+def _takes_launched(base: list[str], places: dict[int, int], end: int, words: list[str]) -> bool:
+    """Return whether words end with a flag whose value would be the launcher's word behind them."""
+    flag = next((word for word in reversed(words) if word.strip(_BLANK)), "")
+    behind = next((at for at in range(end, len(base)) if base[at].strip(_BLANK)), None)
+    is_value = behind is not None and behind not in places and not base[behind].startswith("-")
+    return is_value and flag.startswith("-") and "=" not in flag
 
 
 def _words(one: Arguments) -> list[str]:

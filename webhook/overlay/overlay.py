@@ -71,7 +71,8 @@ def with_containers(
 def without_containers(template: Object, names: Collection[str]) -> Object:
     """Return a pod template, or an overlay of one, without these containers: without the list, if of all."""
     items = listed(pod_of(template).get("containers"))
-    left = [one for one in items if mapping(one).get("name") not in names]
+    gone = {at for name, at in index("containers", items).items() if name in names}
+    left = [one for at, one in enumerate(items) if at not in gone]
     if len(left) == len(items):
         return template
     spec = {key: one for key, one in pod_of(template).items() if key != "containers"}

@@ -191,7 +191,7 @@ def _whole(injected: Overlay, author: Object) -> frozenset[str]:
 
 def with_added(author: Object, names: Collection[str]) -> Object:
     """Return an author's template with containers that templates gave: an edit has its place there."""
-    return merge(author, {"spec": {"containers": [{"name": key} for key in sorted(names)]}})
+    return merge(author, {"spec": {"containers": [{"name": key} for key in sorted(names, key=str)]}})
 
 
 def without_unedited(template: Object, names: Collection[str], author: Object) -> Object:

@@ -34,21 +34,25 @@ def test_an_edit_is_made_to_the_authors_arguments(args: Any, wanted: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("more", "wanted"),
+    ("author", "injected", "edited", "wanted"),
     [
-        (("--model",), None),
-        (("--seed", "1"), ("--seed", "1", "-tp", "8")),
-        (("--seed=1",), ("--seed=1", "-tp", "8")),
+        ("-tp 8", "org/M -tp 8", "--model org/M -tp 8", None),
+        ("-tp 8", "org/M -tp 8", "--seed 1 org/M -tp 8", "--seed 1 -tp 8"),
+        ("-tp 8", "org/M -tp 8", "--seed=1 org/M -tp 8", "--seed=1 -tp 8"),
+        ("--seed 1 -tp 8", "--seed 1 org/M -tp 8", "--seed 2 --tokenizer org/M -tp 8", None),
     ],
 )
-def test_no_flag_gets_a_word_of_the_launcher_as_its_value(more: Any, wanted: Any) -> None:
-    flags, model = ("-tp", "8"), ("org/M",)
-
-    found = transferred(
-        Arguments(None, flags), Arguments(None, (*model, *flags)), Arguments(None, (*more, *model, *flags))
+@pytest.mark.parametrize("is_script", [False, True])
+def test_no_flag_gets_a_word_of_the_launcher_as_its_value(
+    author: str, injected: str, edited: str, wanted: str | None, *, is_script: bool
+) -> None:
+    one, other, third = (
+        Arguments(None, (f"vllm serve {each}",) if is_script else tuple(each.split()))
+        for each in (author, injected, edited)
     )
+    found = transferred(one, other, third)
 
-    assert (found.args if found else None) == wanted
+    assert (" ".join(found.args or ()).removeprefix("vllm serve ") if found else None) == wanted
 
 
 def test_edits_at_both_ends_of_long_arguments_are_made() -> None:
