@@ -24,7 +24,7 @@ LEADER, WORKER = "leaderTemplate", "workerTemplate"
 PARTS: Final = ((LEADER, WORKER), (LEADER, WORKER), (WORKER,), (LEADER,))
 SEQUENCES: Final = 30
 EDITS: Final[tuple[tuple[Object, Object], ...]] = (
-    ({"workingDir": "/a"}, {"workingDir": "/b"}),
+    ({"workingDir": "/a"}, {"workingDir": None}),
     ({"imagePullPolicy": "Always"}, {"imagePullPolicy": "Never"}),
     ({"securityContext": {"runAsUser": 1}}, {"securityContext": {"runAsUser": 2}}),
     ({"image": "mirror/vllm-openai:v0.20.1"}, {"image": "mirror/vllm-openai:v0.20.1"}),

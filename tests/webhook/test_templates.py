@@ -523,15 +523,6 @@ def edited(whole: Object, *fields: str, **values: Any) -> Object:
     return after
 
 
-def test_an_edit_that_is_taken_back_leaves_nothing() -> None:
-    stored = put(edited(GROUP, *FIELDS, workingDir="/w"), GROUP)
-    back = copy.deepcopy(stored)
-    for field in FIELDS:
-        del vllm(back, field)["workingDir"]
-
-    assert put(back, stored)["spec"] == GROUP["spec"]
-
-
 @pytest.mark.parametrize("fields", [FIELDS, FIELDS[1:], FIELDS[:1]])
 def test_an_edit_goes_with_the_container_of_the_template(fields: tuple[str, ...]) -> None:
     stored = put(edited(GROUP, *fields, workingDir="/w"), GROUP)

@@ -21,10 +21,11 @@ from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
-from intent.shapes import annotations, labels, mapping
+from intent.shapes import annotations, labels, listed, mapping
 from intent.tree import (
     COPY,
     NOTHING,
+    PATCH,
     Identity,
     Overlay,
     by_identity,
@@ -134,9 +135,18 @@ class Reverted:
             for edit in edits:
                 there = by_identity(edit.field, spec.get(edit.field)).get(edit.overlay["name"])
                 if there is not None:
-                    known.setdefault(edit.field, []).append(edit.of(there))
+                    known.setdefault(edit.field, []).append(_mounting(edit.of(there), spec))
             templates |= {name: {"spec": known}} if known else {}
         return {"spec": {"leaderWorkerTemplate": templates}} if templates else {}
+
+
+def _mounting(edit: Object, spec: Object) -> Object:
+    """Return the edit of a container without mounts of volumes that its pod does not have."""
+    if "volumeMounts" not in edit:
+        return edit
+    there = by_identity("volumes", spec.get("volumes"))
+    mounts = [one for one in listed(edit["volumeMounts"]) if PATCH in one or volume_of(one) in there]
+    return {**edit, "volumeMounts": mounts}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,17 @@
 """The sidecar of a decoder: its container, the engine's new port, and the cases without one."""
 
+from copy import deepcopy
 from typing import Any, Final
 
 import pytest
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.annotations import EXPANSION
 from intent.read import read
 from intent.served import recorded
 from intent.settings import Settings
 from tests.builders.lws import PREFIX, changed, container, engine_of, lws, pod_spec, put, template
+from tests.laws.convergence.hands import opt_out
 from webhook.check import check
 from webhook.expand import expand
 from webhook.move import PORTS
@@ -311,18 +312,11 @@ EDITS: Final[list[Object]] = [
 def by_others(lws: Object, edit: Object) -> Object:
     """Return the object after another webhook, or somebody by hand, edited each of its init containers."""
     group = {
-        field: {**one, "spec": {**one["spec"], "initContainers": [item | edit for item in items]}}
+        field: {**one, "spec": {**one["spec"], "initContainers": [item | deepcopy(edit) for item in items]}}
         for field, one in lws["spec"]["leaderWorkerTemplate"].items()
         if isinstance(one, dict) and (items := one["spec"].get("initContainers"))
     }
     return changed(lws, GROUP, lws["spec"]["leaderWorkerTemplate"] | group)
-
-
-def opted_out(lws: Object) -> Object:
-    """Return the object without our annotations, but for the record."""
-    keys = lws["metadata"]["annotations"]
-    left = {key: value for key, value in keys.items() if not key.startswith(PREFIX) or key == EXPANSION}
-    return changed(lws, "metadata.annotations", left)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=[*"ipra"])
@@ -334,10 +328,12 @@ def test_an_edit_of_an_injected_init_container_stays_while_it_is_injected_and_go
     once = put(author)
     edited = by_others(once, edit)
     stored = put(edited, once)
+    left = deepcopy(stored)
 
+    assert opt_out(left)
     assert put(edited)["spec"] == stored["spec"] == edited["spec"] != once["spec"]
     assert [one for one in (*check(put(edited)), *check(stored, once)) if one.severity == "error"] == []
-    assert put(opted_out(stored), stored)["spec"] == author["spec"]
+    assert put(left, stored)["spec"] == author["spec"]
     for field, value in ((STRATEGY, "prefix-cache"), (f"{GROUP}.size", 3 - size)):
         found = put(changed(stored, field, value), stored)
         assert "FI850" not in [one.code for one in check(found, stored)]
@@ -356,6 +352,15 @@ def test_an_edited_init_container_follows_the_image_of_the_engine(edit: Object) 
 
     (waits,) = pod_spec(found)["initContainers"]
     assert waits == pod_spec(put(changed(author, place, IMAGES[1])))["initContainers"][0] | stays
+
+
+def test_an_edit_of_an_init_container_mounts_no_volume_that_is_gone() -> None:
+    once = put(decoder(container(args=["M", "-tp", "16"], image=IMAGES[0]), size=2))
+    stored = put(by_others(once, {"volumeMounts": [{"name": "dshm", "mountPath": "/x"}]}), once)
+
+    found = put(changed(stored, "metadata.annotations.fusioninfer.io/skip", "shm"), stored)
+
+    assert [one["volumeMounts"] for one in pod_spec(found)["initContainers"]] == [[]]
 
 
 def test_an_init_container_with_another_image_and_other_arguments_is_its_author_s() -> None:

@@ -161,9 +161,3 @@ def test_edits_are_carried_as_a_whole_where_nothing_changed() -> None:
 
     assert carried(edits, worker, worker) == edits
     assert merge(worker, carried(edits, worker, worker), ()) == leader
-
-
-def test_an_item_that_both_got_is_no_edit_with_its_keys_alone() -> None:
-    edits = {"env": [{"name": "X", "value": "1"}]}
-
-    assert carried(edits, {}, {"env": [{"name": "X", "value": "1"}]}) == {}
