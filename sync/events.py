@@ -187,7 +187,7 @@ def _message(finding: Finding) -> str:
     """Return the message: what is wrong, the code, the remedy, and the cause if it has one."""
     error, row = finding.error, CODES[finding.error.code]
     where = "" if error.value is None else f"{error.path} is {error.value}: "
-    tail = f" ({error.code}: {row.remedy}{row.cause and f'. Often: {row.cause}'})"
+    tail = f" ({error.code}: {row.remedy}{row.cause and f'. Cause: {row.cause}'})"
     return printable(f"{where}{error.message}")[: LONGEST - len(tail)] + tail
 
 

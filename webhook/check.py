@@ -236,9 +236,7 @@ def _about_record(
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
     elif not _made_elsewhere(write) and _lacks_part(write_state, validated, settings):
-        yield from _not_written(
-            write_state, settings, f"{EXPANSION} does not cover this change, or another webhook undid it"
-        )
+        yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
         message = f"{cause} changes the pod template of a running object, so its groups restart"
@@ -281,7 +279,7 @@ def _lacks_part(write_state: Pinned | Fresh, validated: _Validated, settings: Se
 def _has_part(live: Object, overlay: Overlay) -> bool:
     """Return whether an object has a leaf of an overlay, and no container has its author's plain arguments.
 
-    The launch of the made leader is there for the leader alone.
+    `has_some` is content with the launch of one template; each container that gets one needs one.
     """
     if not has_some(live, overlay):
         return False
@@ -319,12 +317,12 @@ def _no_room(write_state: Inspected, settings: Settings) -> Iterator[FieldError]
 
 def _not_run(why: str) -> FieldError:
     message = (
-        f"the mutating webhook did not run: {why}; "
+        f"the mutating webhook did not run, or another one undid what it wrote: {why}; "
         "check MutatingWebhookConfiguration mutate.fusioninfer.io, then apply again"
     )
     return FieldError(path(EXPANSION), None, message, "FI902")
 
 
 def _same_templates(live: Object, old: Object | None) -> bool:
-    """Return whether an update left the templates unchanged."""
+    """Return whether an update left the templates and the size unchanged."""
     return old is not None and same(group_of(live), group_of(old))

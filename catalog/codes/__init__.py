@@ -1,4 +1,6 @@
-"""The table of codes: title, remedy and cause of each finding. A code never changes its meaning.
+"""The table of codes: title and remedy of each finding, and its cause where these do not tell it.
+
+A code never changes its meaning.
 
 The first digit is the subject: 1 annotations and types, 2 gang, 3 launch, 4 the service as a whole,
 5 warnings, 7 the InferenceService, 8 routes, 9 the webhook, files, templates

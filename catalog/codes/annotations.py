@@ -14,8 +14,8 @@ ROWS: Final[dict[str, Code]] = {
         "add fusioninfer.io/service, or remove the other keys",
     ),
     "FI104": Error(
-        "an annotation has a value that is not valid",
-        "write it as the message says; docs/annotations.md has the values of each annotation",
+        "an annotation, or the field in its place, has a value that is not valid",
+        "write it as the message says; docs/annotations.md and docs/model.md have the values",
     ),
     "FI107": Error(
         "a reserved label has an unexpected value",

@@ -49,7 +49,7 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI732": Error(
         "two fields of a role exclude each other",
-        "keep one of the two; of replicas and scaling, the number of replicas stays without replicas",
+        "keep one of the two; if you remove replicas, scaling begins with the present number",
         event="FieldsDisagree",
     ),
     "FI733": Error(

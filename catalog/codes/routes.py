@@ -153,8 +153,8 @@ ROWS: Final[dict[str, Code]] = {
         "the sidecar answers /health on the port of the API before the engine does",
     ),
     "FI870": Error(
-        "the cluster lacks a kind that the service needs",
-        "install the CRDs in the message; the other objects of the service are created without it",
+        "the cluster lacks a kind, or fields of one, that the service needs",
+        "install the CRDs in the message; what depends on it waits, the other objects are created",
         event="KindNotInstalled",
     ),
     "FI871": Error(

@@ -17,7 +17,7 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI404": Error(
         "members disagree on the scheduler, the queue or the roles",
-        "give all members the same value of the annotation in the message; roles may be absent",
+        "give all members the same scheduler-name, queue-name or roles; roles may be absent",
         event="MembersDisagree",
     ),
     "FI407": Error(

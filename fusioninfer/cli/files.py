@@ -72,7 +72,7 @@ finding FI905. -o github prints workflow commands, which annotate pull requests;
 def validate(*, selection: Selection, output: str, **where: Any) -> None:
     """Check files as a cluster would.
 
-    Report the findings of admission and of the controller, each with its line, its cause and a code.
+    Report the findings of admission and of the controller, each with its line, its remedy and a code.
     A file that cannot be read is reported, and the others are checked. Objects of other kinds are skipped.
     A cluster denies an object with errors, whether they are ignored here or not. What depends on it is found
     when they are mended: of a value that its API refuses (FI921), the findings of admission; of any error,

@@ -58,8 +58,8 @@ Examples:
 def codes(codes: tuple[str, ...], output: str) -> None:
     """Explain the codes of findings.
 
-    Print the meaning, the cause and the remedy of each CODE: of findings, and of rules that add fields.
-    Without a CODE, all are listed. Exit code 2: there is no such code.
+    Print the meaning and the remedy of each CODE, perhaps its cause: of findings, and of rules that add
+    fields. Without a CODE, all are listed. Exit code 2: there is no such code.
     """
     for code in codes:
         if code.upper() not in ENTRIES:

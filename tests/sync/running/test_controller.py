@@ -84,7 +84,7 @@ async def test_an_incomplete_service_is_told_what_it_lacks_which_opens_the_gate(
     waits = (
         "service r1 waits for a decoder: apply a LeaderWorkerSet with fusioninfer.io/component-type: decoder"
     )
-    assert api.findings()[0]["message"] == f"{waits} (FI410: {row.remedy}. Often: {row.cause})"
+    assert api.findings()[0]["message"] == f"{waits} (FI410: {row.remedy}. Cause: {row.cause})"
     assert controller.metrics.registry.get_sample_value("fusioninfer_sync_findings", {"code": "FI410"}) == 1
 
     api.put(DECODE, lws("d", "decoder"))
