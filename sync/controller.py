@@ -56,8 +56,11 @@ class Unapplied:
     """Errors that another try may avoid."""
     kinds: set[str] = field(default_factory=set)
     """Kinds with a desired object that was not applied (`kinds.part_of`)."""
-    is_crossed: bool = False
-    """Whether another write crossed one of this reconcile: what was seen is no longer so."""
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether another write crossed one of this reconcile: what was seen is no longer so."""
+        return any(error.crossed for error in self.errors)
 
     def add(self, obj: Object, *refusals: Refusal) -> None:
         """Add a desired object that was not applied, and why."""
@@ -67,9 +70,7 @@ class Unapplied:
     def fail(self, error: ApiError, kind: Kind[Any], name: str, problem: str) -> None:
         """Add an error of a request; if another write crossed it, it is no refusal."""
         self.errors.append(error)
-        if error.crossed:
-            self.is_crossed = True
-        else:
+        if not error.crossed:
             self.refusals.append(retryable(kind, name, error, problem))
 
 
