@@ -66,6 +66,9 @@ IN_TRANSIT: Final = 2**27
 """Bytes of pages, of lines of watches, and of objects that wait to be read, of all kinds together."""
 UNDECLARED: Final = "field not declared in schema"
 """The message of server-side apply for a field that a kind lacks (`structured-merge-diff` `typed`)."""
+DENIED: Final = "admission webhook "
+"""How the message of a denial begins, whose code and reason are any (`k8s.io/apiserver`
+`pkg/admission/plugin/webhook/errors/statuserror.go`)."""
 NOT_FOUND: Final = 404
 NAMELESS: Final[Object] = {
     "reason": "NotFound",
@@ -98,7 +101,7 @@ class ApiError(Exception):
         self.retry_after = retry_after
         self.exists = status.get("reason") == "AlreadyExists"
         """Whether an object of this name exists already."""
-        self.crossed = status.get("reason") == "Conflict"
+        self.crossed = status.get("reason") == "Conflict" and not message.startswith(DENIED)
         """Whether another client changed the object since it was read."""
         self.named = bool(mapping(status.get("details")).get("name"))
         """Whether the answer is about one object, and not about a missing kind."""
