@@ -5,13 +5,11 @@ A finding is an occurrence that lasts. Rules of this file:
  (it quotes a port, a time). It is applied server-side: a new leader creates no second one, and one that has
  expired is created again.
 2. A finding is written once it has lasted, and again if it returns, persists, or is reworded.
-3. What happened once and repeats increases the count of its Event, at intervals that double. A service may
- write `BURST` such Events at once, then one in `REFILL` seconds; what exceeds that waits, counted.
+3. What happened once and repeats increases the count of its Event, at intervals that double.
 4. Events are best effort: nothing waits for one. One that is refused is tried again with a growing delay if
  its finding holds, else dropped. After one that the API server does not answer, the others wait.
 """
 
-import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -37,10 +35,6 @@ REPEAT: Final = 1800.0
 AGAIN: Final = 10.0
 """Seconds after which a repetition, a changed message, or a failed write is written again; the delay doubles
 with each write."""
-BURST: Final = 25
-"""Events about what happened that a service may write at once."""
-REFILL: Final = 60.0
-"""Seconds after which a service may write one more."""
 MOST: Final = 100
 """Maximum number of Events of a service that are remembered, beside those of findings that hold."""
 LONGEST: Final = 1024
@@ -127,8 +121,6 @@ class ServiceEvents:
 
     events: dict[str, Event] = field(default_factory=dict)
     """By name."""
-    free_at: float = -math.inf
-    """When one more may be written about what happened, without a burst."""
     codes: tuple[str, ...] = ()
     """Those of the findings that hold."""
 
@@ -145,23 +137,11 @@ class ServiceEvents:
             if event.holds and event.latest.name not in holding:
                 event.waiting, event.at = 0, moment
         for event in self.events.values():
-            if not event.waiting or event.due > moment:
-                continue
-            if not (event.latest.lasts or self._may_write(moment)):
-                event.due = moment + REFILL
-            elif not await event.write(send):
+            if event.waiting and event.due <= moment and not await event.write(send):
                 return AGAIN
         self._forget(moment)
         waits = (event.due - moment for event in self.events.values() if event.waiting)
         return min((seconds for seconds in waits if seconds > 0), default=None)
-
-    def _may_write(self, moment: float) -> bool:
-        """Return whether one more Event may be written now, and count it."""
-        free_at = max(self.free_at, moment - BURST * REFILL) + REFILL
-        if free_at > moment:
-            return False
-        self.free_at = free_at
-        return True
 
     def _forget(self, moment: float) -> None:
         """Drop what was written or ended long ago, and the first ones if there are too many."""

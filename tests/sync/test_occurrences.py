@@ -1,4 +1,4 @@
-"""Events about what happened: one for what repeats, few at once, and none that anything waits for."""
+"""Events about what happened: one for what repeats, and none that anything waits for."""
 
 from dataclasses import replace
 from typing import Final
@@ -9,7 +9,7 @@ from intent import Object
 from kube.client import ApiError
 from kube.request import Request
 from sync import events
-from sync.events import AGAIN, BURST, MOST, REPEAT, Occurrence, ServiceEvents, event_name
+from sync.events import AGAIN, MOST, REPEAT, Occurrence, ServiceEvents, event_name
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
@@ -78,27 +78,12 @@ async def test_the_interval_of_repetitions_doubles(clock: Clock) -> None:
     assert waits == [10.0, 20.0, 40.0, 80.0, 160.0]
 
 
-async def test_a_service_writes_few_events_at_once_and_the_rest_later(clock: Clock) -> None:
-    recorder, sent = ServiceEvents(), Sent()
-
-    wait = await recorder.record(sent, [happened(str(at)) for at in range(BURST + 2)])
-    at_once = len(sent)
-    clock.now += wait or 0.0
-    await recorder.record(sent, [])
-
-    assert (at_once, wait, len(sent)) == (BURST, 60.0, BURST + 1)
-
-
 async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
     recorder, sent = ServiceEvents(), Sent()
 
     for at in range(3 * MOST):
         await recorder.record(sent, [happened(str(at))])
     held = len(recorder.events)
-    clock.now += 10 * REPEAT
-    for _ in range(2 * MOST):
-        clock.now += 60
-        await recorder.record(sent, [])
     clock.now += 10 * REPEAT
     await recorder.record(sent, [])
 
