@@ -24,7 +24,6 @@ from catalog.pickers.workload import (
 from intent import Object
 from intent.annotations import PICKER
 from intent.names import picker_name
-from intent.settings import Settings
 from sync.kinds import CONFIG_MAP, DEPLOYMENT, POOL, SERVICE_KIND
 from sync.parts.picker_pods import customized
 from sync.parts.traffic import Routes, inference_pool
@@ -92,7 +91,7 @@ def deployment(routes: Routes) -> Object:
         "replicas": routes.replicas,
         "strategy": {"type": "RollingUpdate", "rollingUpdate": ELECTED if elects(routes) else ALONE},
         "selector": {"matchLabels": _labels(routes)},
-        "template": customized(_template(routes), routes.router.template),
+        "template": customized(_pod(routes), routes.router.template),
     }
     made = routes.object(DEPLOYMENT.kind, picker_name(routes.name), spec=spec)
     made["metadata"]["labels"][PICKER] = routes.picker.name
@@ -140,15 +139,9 @@ def _digest(routes: Routes) -> str:
     return sha256(f"{routes.config}{ports}".encode()).hexdigest()[:16]
 
 
-def _template(routes: Routes) -> Object:
-    return {
-        "metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes)}},
-        "spec": _pod(routes),
-    }
-
-
 def _pod(routes: Routes) -> Object:
-    return {
+    """Render the pod template."""
+    spec = {
         "serviceAccountName": picker_name(routes.name),
         "terminationGracePeriodSeconds": GRACE,
         "securityContext": {
@@ -159,20 +152,16 @@ def _pod(routes: Routes) -> Object:
         "containers": [_container(routes)],
         "volumes": [{"name": CONFIG_VOLUME, "configMap": {"name": CONFIG_MAP.name(routes.name)}}],
         **({"topologySpreadConstraints": [_spread(routes)]} if elects(routes) else {}),
-        **_of_operator(routes.settings),
     }
-
-
-def _of_operator(settings: Settings) -> Object:
-    """Return the fields of the endpoint picker's pods that the operator sets."""
-    found = {
-        "imagePullSecrets": [{"name": name} for name in settings.picker_image_pull_secrets],
-        "tolerations": list(settings.picker_tolerations),
-        "nodeSelector": settings.picker_node_selector,
-        "priorityClassName": settings.picker_priority_class_name,
-        "securityContext": settings.picker_pod_security_context,
+    of_operator = {
+        "imagePullSecrets": [{"name": name} for name in routes.settings.picker_image_pull_secrets],
+        "tolerations": list(routes.settings.picker_tolerations),
+        "nodeSelector": routes.settings.picker_node_selector,
+        "priorityClassName": routes.settings.picker_priority_class_name,
+        "securityContext": routes.settings.picker_pod_security_context,
     }
-    return {name: value for name, value in found.items() if value}
+    spec |= {name: value for name, value in of_operator.items() if value}
+    return {"metadata": {"labels": _labels(routes), "annotations": {DIGEST: _digest(routes)}}, "spec": spec}
 
 
 def _spread(routes: Routes) -> Object:
@@ -187,11 +176,15 @@ def _spread(routes: Routes) -> Object:
 
 
 def _container(routes: Routes) -> Object:
+    fields = (("NAMESPACE", "metadata.namespace"), ("POD_NAME", "metadata.name"))
     return {
         "name": CONTAINER,
         "image": pulled_from(routes.settings.picker_registry, routes.picker.image),
         "args": args(routes),
-        "env": _env(routes),
+        "env": [
+            *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields),
+            *({"name": name, "value": value} for name, value in routes.picker.env),
+        ],
         "ports": [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in PORTS.items()],
         "startupProbe": _probe("liveness", 5, STARTUP),
         "livenessProbe": _probe("liveness", 10, 3),
@@ -221,15 +214,6 @@ def args(routes: Routes) -> list[str]:
         "--zap-encoder=json",
         *((f"{ELECTION}=true",) if elects(routes) else ()),
         *routes.picker.flags,
-    ]
-
-
-def _env(routes: Routes) -> list[Object]:
-    """Render the environment: the namespace, which is the pool's, and the pod's name."""
-    fields = (("NAMESPACE", "metadata.namespace"), ("POD_NAME", "metadata.name"))
-    return [
-        *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields),
-        *({"name": name, "value": value} for name, value in routes.picker.env),
     ]
 
 
