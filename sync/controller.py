@@ -29,7 +29,7 @@ from sync.metrics import ControllerMetrics
 from sync.observe import observe
 from sync.observed.index_keys import IndexKey, Key, service_keys
 from sync.parts.desired import Desired, Refusal, combined
-from sync.parts.service import ALL, UNAVAILABLE, desired_state, refused, unavailable
+from sync.parts.service import ALL, UNAVAILABLE, desired_state, reporting, unavailable
 from sync.queue import Queue
 from sync.snapshot import Snapshot
 from sync.state import RETRY_REFUSED, ServiceState
@@ -145,7 +145,7 @@ class Controller:
         for obj in desired.objects:
             kind = OUTPUTS[obj["kind"]]
             if why := snapshot.unknown.get(kind.kind):
-                unapplied.add(obj, unavailable(kind.kind, why, part_of(kind.kind, obj["metadata"]["name"])))
+                unapplied.add(obj, unavailable(kind.kind, obj["metadata"]["name"], why))
                 continue
             if kind.ownership.requires & unapplied.kinds:
                 unapplied.add(obj)
@@ -307,5 +307,5 @@ class Controller:
 
 def _with_refusals(snapshot: Snapshot, desired: Desired, unapplied: Unapplied) -> Desired:
     """Return what is desired, with the findings about what was refused."""
-    found = tuple(refused(snapshot, refusal) for refusal in unapplied.refusals)
+    found = tuple(reporting(snapshot, refusal) for refusal in unapplied.refusals)
     return combined((desired, *found)) if found else desired

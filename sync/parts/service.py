@@ -17,7 +17,7 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.read import KIND
 from intent.lws import KIND as LWS
 from intent.settings import Settings
-from sync.kinds import API, OBJECTIVE, OUTPUTS, ROUTES
+from sync.kinds import API, OBJECTIVE, OUTPUTS, ROUTES, part_of
 from sync.parts.api import api
 from sync.parts.desired import Desired, Refusal, combined
 from sync.parts.gang import gang
@@ -40,7 +40,7 @@ def desired_state(snapshot: Snapshot, settings: Settings) -> Desired:
         over = budget.of_service(snapshot.crowd)
         return Desired(held=ALL, findings=tuple(Finding(one, over) for one in snapshot.subjects[:1]))
     if why := snapshot.unknown.get(LWS):  # a gang of the members that are known would strand the others
-        return combined((refused(snapshot, unavailable(LWS, why, LWS)), _unknown(snapshot)))
+        return combined((reporting(snapshot, unavailable(LWS, "", why)), _unknown(snapshot)))
     gangs = (gang(situation, settings) for situation in snapshot.gangs)
     of_ejected = Desired(held_objects=snapshot.kept_routes)
     of_roles = sets(snapshot, snapshot.service) if snapshot.service else Desired(held=SETS)
@@ -58,12 +58,13 @@ def _unknown(snapshot: Snapshot) -> Desired:
     return Desired(held=held, findings=tuple(findings))
 
 
-def unavailable(kind: str, why: str, part: str) -> Refusal:
+def unavailable(kind: str, name: str, why: str) -> Refusal:
     """Return the refusal of an object whose kind is not known in full."""
-    return Refusal(UNAVAILABLE, f"{kind} is not changed for now: {why}", part, retryable=True)
+    message = f"{kind} is not changed for now: {why}"
+    return Refusal(UNAVAILABLE, message, part_of(kind, name), retryable=True)
 
 
-def refused(snapshot: Snapshot, refusal: Refusal) -> Desired:
+def reporting(snapshot: Snapshot, refusal: Refusal) -> Desired:
     """Report a refusal of the API server to the authors, a warning if it may pass.
 
     Without InferenceObjectives requests are served, without priority; without the Service the engines run. So

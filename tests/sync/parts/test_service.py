@@ -16,7 +16,7 @@ from sync.kinds import LWS, OUTPUTS, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import CachedLeaderWorkerSet
 from sync.parts.desired import Desired, Refusal
-from sync.parts.service import ALL, desired_state, refused
+from sync.parts.service import ALL, desired_state, reporting
 from sync.parts.sets import SETS
 from sync.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, member, prefill, role, routed
@@ -182,8 +182,8 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
 def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member() -> None:
     refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
 
-    desired = refused(snapshot(inference_service(), MEMBERS), refusal)
-    without = refused(snapshot(members=MEMBERS), refusal)
+    desired = reporting(snapshot(inference_service(), MEMBERS), refusal)
+    without = reporting(snapshot(members=MEMBERS), refusal)
 
     assert said(desired) == [("InferenceService", "r1", "FI870")]
     assert said(without) == [("LeaderWorkerSet", name, "FI870") for name in ("d", "p")]
@@ -192,7 +192,7 @@ def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member
 def test_a_refused_objective_is_reported_at_the_priority_beside_routes() -> None:
     refusal = Refusal("FI870", "this cluster has no InferenceObjective", "InferenceObjective")
 
-    (finding,) = refused(snapshot(members=(decode(),)), refusal).of_routes
+    (finding,) = reporting(snapshot(members=(decode(),)), refusal).of_routes
 
     assert finding.error.path == "metadata.annotations[fusioninfer.io/priority]"
     assert finding.error.severity == "warning"
