@@ -108,11 +108,9 @@ class Writer:
         is_released = stored is not None and await self._keep_live_values(state, kind, desired)
         answer = await self._dry_run(kind, desired, stored)
         decided = decide(attempt, answer, is_released=is_released)
-        if isinstance(decided, Write) and await self._is_of_admission(attempt, decided, answer):
-            decided = Skip()
         if isinstance(decided, Refusal):
             return decided
-        if isinstance(decided, Skip):
+        if isinstance(decided, Skip) or await self._is_of_admission(attempt, decided, answer):
             history.settle(fingerprint, stored.fingerprint if stored else b"")
             return None
         if stored:
