@@ -147,7 +147,7 @@ class Controller:
             if why := snapshot.unknown.get(kind.kind):
                 unapplied.add(obj, unavailable(kind.kind, obj["metadata"]["name"], why))
                 continue
-            if kind.ownership.requires & unapplied.kinds:
+            if kind.requires & unapplied.kinds:
                 unapplied.add(obj)
                 continue
             try:

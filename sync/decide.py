@@ -154,7 +154,7 @@ def before_dry_run(
         return Skip()
     if stored and not is_ours(attempt.kind, stored, service, owners):
         return foreign(attempt.kind, row.name)
-    if problem := attempt.kind.ownership.blocked(stored, row):
+    if problem := attempt.kind.blocked(stored, row):
         return Refusal(BLOCKED, problem, attempt.kind.kind)
     if stored and attempt.history.contested_for(attempt.digest, now):
         fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
@@ -167,10 +167,10 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
 
     `is_released`: a field was given to another manager, so the apply has to give it up.
     """
-    kind, stored, ownership = attempt.kind, attempt.stored, attempt.kind.ownership
-    if answer and (problem := ownership.verify(attempt.desired, answer)):
+    kind, stored = attempt.kind, attempt.stored
+    if answer and (problem := kind.verify(attempt.desired, answer)):
         return Refusal(ABSENT, problem, kind.kind)
-    premerge = ownership.premerge(stored, attempt.desired, answer is None) if stored else {}
+    premerge = kind.premerge(stored, attempt.desired, answer is None) if stored else {}
     is_plain = bool(stored and answer) and not premerge and not is_released
     if stored and answer and is_plain and stored.fingerprint == kind.projected(answer).fingerprint:
         return Skip()

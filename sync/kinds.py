@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
 from typing import Any, Final, Generic, TypeVar
@@ -55,14 +55,19 @@ class Resource:
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership(Generic[R]):
-    """How the controller applies objects of a kind, beside others that write them too."""
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """One kind: its resource, its projection, and how its objects are applied beside other writers."""
 
+    resource: Resource
+    project: Callable[[Object], R | None]
+    """Project an object, as a cache holds it; None if it does not concern the controller."""
     endings: str = ""
     """What follows the service's name in names, in any state and release: a regular expression."""
     requires: frozenset[str] = frozenset()
     """Kinds that must be applied first: without them an object of this kind has no effect."""
+    most: float = 2**18
+    """The longest JSON of an object that is parsed, in bytes; of a longer one only the metadata is known."""
     kept_fields: tuple[str, ...] = ()
     """Fields of the spec that keep their live value when they are no longer desired."""
     seal: Callable[[Object], Object] = lambda desired: desired
@@ -83,18 +88,6 @@ class Ownership(Generic[R]):
     object because of these fields.
     """
 
-
-@dataclass(frozen=True)
-class Kind(Generic[R]):
-    """One kind: its resource, the projection that a cache holds, and how its objects are applied."""
-
-    resource: Resource
-    project: Callable[[Object], R | None]
-    """Project an object; None if it does not concern the controller."""
-    ownership: Ownership[R] = field(default_factory=Ownership)
-    most: float = 2**18
-    """The longest JSON of an object that is parsed, in bytes; of a longer one only the metadata is known."""
-
     @cached_property
     def kind(self) -> str:
         """The kind's name, which is its key in tables."""
@@ -113,11 +106,11 @@ class Kind(Generic[R]):
 
     def name(self, service: str) -> str:
         """Return the name of a service's one object of the kind; of other kinds it has several (`names`)."""
-        return service + self.ownership.endings
+        return service + self.endings
 
     def names(self, service: str, name: str) -> bool:
         """Return whether the controller's rules make a name for a service."""
-        return re.fullmatch(re.escape(service) + f"({self.ownership.endings})", name) is not None
+        return re.fullmatch(re.escape(service) + f"({self.endings})", name) is not None
 
     def path_of(self, obj: Object) -> str:
         """Return the path of an object."""
@@ -193,8 +186,7 @@ def _applied(
     resource: Resource, endings: str, *requires: str, project: Callable[[Object], A | None]
 ) -> Kind[A]:
     """Build a kind whose lists are ours as a whole."""
-    ownership: Ownership[A] = Ownership(endings, frozenset(requires), premerge=_whole_content)
-    return Kind(resource, project, ownership)
+    return Kind(resource, project, endings, frozenset(requires), premerge=_whole_content)
 
 
 def _plain(
@@ -212,19 +204,19 @@ INFERENCE_SERVICE: Final[Kind[CachedInferenceService]] = Kind(
 LWS: Final[Kind[CachedLeaderWorkerSet]] = Kind(
     Resource(lws.API_VERSION, lws.KIND, "leaderworkersets", source="LeaderWorkerSet"),
     cached_leader_worker_set,
-    Ownership(
-        OF_ROLE,
-        kept_fields=("replicas",),
-        restarts=True,
-        seal=sealed,
-        blocked=_excluded_from_admission,
-    ),
+    OF_ROLE,
     most=inf,
+    kept_fields=("replicas",),
+    seal=sealed,
+    blocked=_excluded_from_admission,
+    restarts=True,
 )
 POD_GROUP: Final[Kind[PodGroup]] = Kind(
     Resource(POD_GROUP_API_VERSION, POD_GROUP_KIND, "podgroups", source="Volcano 1.14.1 or later"),
     pod_group,
-    Ownership(ENDINGS, verify=pruned_fields, premerge=_without_surplus),
+    ENDINGS,
+    verify=pruned_fields,
+    premerge=_without_surplus,
 )
 GATEWAYS: Final = _applied(
     Resource(GATEWAY_API, GATEWAY, "gateways", source="the Gateway API"),

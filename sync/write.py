@@ -136,7 +136,7 @@ class Writer:
         try:
             return await self.client.call(apply(kind.path_of(desired), desired, dry_run=True))
         except ApiError as error:
-            if error.code != INVALID or not kind.ownership.premerge(stored, desired, True):
+            if error.code != INVALID or not kind.premerge(stored, desired, True):
                 raise
             return None
 
@@ -147,7 +147,7 @@ class Writer:
         they take effect with the next change of the author.
         """
         kind = attempt.kind
-        if answer is None or not (kind.ownership.restarts and decided.is_plain):
+        if answer is None or not (kind.restarts and decided.is_plain):
             return False
         nothing = await self.client.call(patch(kind.path_of(attempt.desired), {}, dry_run=True))
         return kind.projected(nothing).fingerprint == kind.projected(answer).fingerprint
@@ -160,7 +160,7 @@ class Writer:
         Server-side apply removes a field that no other manager owns, and the default replaces it. So a second
         field manager applies the live value first, to the version that was read. A repetition is harmless.
         """
-        released = [field for field in kind.ownership.kept_fields if field not in desired["spec"]]
+        released = [field for field in kind.kept_fields if field not in desired["spec"]]
         live = await self.client.call(get(kind.path_of(desired))) if released else {}
         spec = {field: live["spec"][field] for field in released if applies(live, field)}
         if spec:
@@ -181,7 +181,7 @@ class Writer:
         if premerge:
             merged = await self.send(state, kind.kind, patch(path, _of_version(version, premerge)))
             version = merged["metadata"]["resourceVersion"] if merged else ""
-        body = _of_version(version, kind.ownership.seal(desired))
+        body = _of_version(version, kind.seal(desired))
         stored = await self.send(state, kind.kind, apply(path, body))
         if stored is not None:
             cache_of(self.caches, kind).put(kind.projected(stored))

@@ -185,7 +185,7 @@ async def _service(reader: Reader, key: ServiceKey, live: Live, result: DiffResu
         for obj in (obj for obj in desired.objects if (obj["kind"] == LWS.kind) is of_sets):
             kind, before = OUTPUTS[obj["kind"]], live.named(OUTPUTS[obj["kind"]], name_of(obj))
             after = None
-            if not kind.ownership.requires & missing:
+            if not kind.requires & missing:
                 after = await _made(reader, obj, before, live, snapshot, result)
             if after is None:
                 missing.add(part_of(kind.kind, name_of(obj)))
@@ -230,7 +230,7 @@ def _controller_request(kind: Kind[Any], desired: Object, live: Object | None) -
     if live is None:
         return create(kind.path(desired["metadata"]["namespace"]), desired, dry_run=True, manager=manager)
     spec = mapping(live.get("spec"))
-    kept = {key: spec[key] for key in kind.ownership.kept_fields if key in spec}
+    kept = {key: spec[key] for key in kind.kept_fields if key in spec}
     body = desired | {"spec": kept | desired["spec"]} if kept else desired
     return apply(kind.path_of(desired), body, dry_run=True, manager=manager)
 

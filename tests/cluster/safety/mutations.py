@@ -50,13 +50,13 @@ def _replaced(owner: Any, name: str, change: Callable[[Any], Any]) -> None:
 
 def unsealed() -> None:
     """Write rendered LeaderWorkerSets so that they are stored without an answer of admission."""
-    replace_cells(_sync("kinds").LWS.ownership, seal=lambda wanted: wanted)
+    replace_cells(_sync("kinds").LWS, seal=lambda wanted: wanted)
 
 
 def presumptuous() -> None:
     """Write them also where injection is disabled."""
     unsealed()
-    replace_cells(_sync("kinds").LWS.ownership, blocked=lambda _stored, _asked: "")
+    replace_cells(_sync("kinds").LWS, blocked=lambda _stored, _asked: "")
 
 
 def unproved() -> None:
@@ -80,7 +80,7 @@ def not_found_is_absent() -> None:
 
 def replicas_dropped() -> None:
     """Leave out `replicas` that nobody else owns."""
-    replace_cells(_sync("kinds").LWS.ownership, kept_fields=())
+    replace_cells(_sync("kinds").LWS, kept_fields=())
 
 
 def late_roles_required() -> None:
