@@ -12,9 +12,8 @@ from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.read import InferenceServiceIntent
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import get
-from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, Kind
+from sync.kinds import AUTOSCALER, CONFIG_MAP, INFERENCE_SERVICE, LWS, Kind
 from sync.observed.cached import AppliedObject, Owner, UnreadableObject, owners
-from sync.observed.configuration import KIND as CONFIG_MAP
 from sync.observed.configuration import Configuration, configuration, reference, unread
 from sync.observed.inferenceservice import CachedInferenceService
 from sync.observed.lws import CachedLeaderWorkerSet
@@ -23,7 +22,6 @@ from sync.watch.cache import Caches, cache_of
 
 OwnerRow = CachedInferenceService | CachedLeaderWorkerSet
 CONFLICT: Final = 409
-CONFIG_MAPS: Final = OUTPUTS[CONFIG_MAP]
 
 
 class BehindError(ApiError):
@@ -182,6 +180,6 @@ async def read_configuration(client: Client, service: InferenceServiceIntent) ->
     if ref is None:
         return None
     try:
-        return configuration(ref, await read_object(client, CONFIG_MAPS, service.namespace, ref.name))
+        return configuration(ref, await read_object(client, CONFIG_MAP, service.namespace, ref.name))
     except (ApiError, *NO_ANSWER) as error:
         return unread(ref, str(error) or type(error).__name__)
