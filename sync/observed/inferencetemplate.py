@@ -1,6 +1,5 @@
 """Projection of an InferenceTemplate: its version, and the fields of its spec that the controller uses."""
 
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,8 +17,6 @@ from sync.observed.index_keys import IndexKey, own_key
 OFF: Final = "templates are switched off (templates.enabled of the chart)"
 _USED: Final = ("router", "priority")
 """The fields of the spec that the controller uses; admission uses the others."""
-_FASTEST: Final = 1
-"""The level of compression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +25,13 @@ class CachedTemplate(Row):
 
     generation: int = 0
     packed: bytes = b""
-    """The compressed JSON of the fields of the spec that the controller uses; empty if there are none."""
+    """The JSON of the fields of the spec that the controller uses; empty if there are none."""
     index_keys: tuple[IndexKey, ...] = ()
 
     @property
     def spec(self) -> Object:
         """The fields of the spec that the controller uses."""
-        return mapping(orjson.loads(zlib.decompress(self.packed))) if self.packed else {}
+        return mapping(orjson.loads(self.packed)) if self.packed else {}
 
 
 def cached_template(obj: Object, shared: str) -> CachedTemplate:
@@ -43,7 +40,7 @@ def cached_template(obj: Object, shared: str) -> CachedTemplate:
     keys = (own, own._replace(namespace="")) if own.namespace == shared else (own,)
     spec = mapping(obj.get("spec"))
     used = {name: spec[name] for name in _USED if name in spec}
-    packed = zlib.compress(canonical(used), _FASTEST) if used else b""
+    packed = canonical(used) if used else b""
     return CachedTemplate(**identity(obj), generation=generation(obj), packed=packed, index_keys=keys)
 
 
