@@ -69,6 +69,8 @@ class Finding:
 
     subject: Subject
     error: FieldError
+    about: tuple[str, ...] = ()
+    """What tells it apart from others of its code and field: kind and name of an object that was refused."""
 
 
 def _escaped(char: str) -> str:

@@ -155,7 +155,7 @@ def before_dry_run(
     if stored and not is_ours(attempt.kind, stored, service, owners):
         return foreign(attempt.kind, row.name)
     if problem := attempt.kind.blocked(stored, row):
-        return Refusal(BLOCKED, problem, attempt.kind.kind)
+        return Refusal(BLOCKED, problem, attempt.kind.kind, (attempt.kind.kind, row.name))
     if stored and attempt.history.contested_for(attempt.digest, now):
         fight = f"was applied {FIGHT} times in a minute, and another writer changed it each time"
         return refused(attempt.kind, row.name, CONTESTED, f"{fight}; it is left alone")
@@ -187,7 +187,7 @@ def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
     install = f"; install the CRDs of {kind.resource.source}" if kind.resource.source else ""
     if error.code == INVALID and UNANSWERED in str(error):
         message = f"admission does not answer for {kind.kind} {name}"
-        return Refusal(UNEXPANDED, message, kind.kind)
+        return Refusal(UNEXPANDED, message, kind.kind, (kind.kind, name))
     if error.code == INVALID and (why := _NOT_EXPANDED.search(str(error))):
         return refused(kind, name, REFUSED, f"is refused: {why[1]}")
     if error.code == NOT_FOUND and not error.named:
@@ -211,7 +211,7 @@ def foreign(kind: Kind[Any], name: str) -> Refusal:
 
 def refused(kind: Kind[Any], name: str, code: str, problem: str) -> Refusal:
     """Return the refusal of one object: a code, and what is wrong with it."""
-    return Refusal(code, f"{kind.kind} {name} {problem}", part_of(kind.kind, name))
+    return Refusal(code, f"{kind.kind} {name} {problem}", part_of(kind.kind, name), (kind.kind, name))
 
 
 # --- deletions --------------------------------------------------------------------------------------

@@ -154,7 +154,8 @@ class ServiceEvents:
 def lasting(findings: Iterable[Finding]) -> Iterator[Occurrence]:
     """Yield findings as occurrences, by the names of their Events; duplicates once."""
     named = {
-        (event_name(one.subject, one.error.code, one.error.path), one.error.message): one for one in findings
+        (event_name(one.subject, one.error.code, one.error.path, *one.about), one.error.message): one
+        for one in findings
     }
     seen = Counter[str]()
     for (first, _), one in named.items():

@@ -78,5 +78,5 @@ def reporting(snapshot: Snapshot, refusal: Refusal) -> Desired:
     elif refusal.kind == API and router and router.ingress is not None:
         path, is_of_routes, is_softened = f"spec.roles[{router.index}].ingress", True, refusal.retryable
     error = FieldError(path, None, f"{refusal.message}; {AGAIN}", refusal.code, is_softened)
-    found = tuple(Finding(subject, error) for subject in snapshot.subjects)
+    found = tuple(Finding(subject, error, refusal.about) for subject in snapshot.subjects)
     return Desired(of_routes=found) if is_of_routes or refusal.kind in ROUTES else Desired(findings=found)

@@ -51,6 +51,15 @@ def test_the_name_of_an_event_stays_the_same() -> None:
     assert found.name == "p.79b8cd567c52d105"
 
 
+def test_a_refusal_keeps_its_event_whatever_else_is_refused() -> None:
+    refused = FieldError("spec", None, "is refused", "FI872")
+    one, other = (Finding(SERVICE, refused, ("Service", name)) for name in ("r1-api", "r1-epp"))
+
+    names = [[found.name for found in lasting(findings)] for findings in ((one, other), (other,))]
+
+    assert (names[0][1], len({*names[0]})) == (names[1][0], 2)
+
+
 def test_an_event_is_about_its_subject() -> None:
     (found,) = lasting([Finding(SERVICE, ERROR)])
     told = rendered(found, "2026-01-01T00:00:00Z", 1)
