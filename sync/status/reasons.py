@@ -102,11 +102,10 @@ _ROWS: Final[Mapping[str, Mapping[str, tuple[ConditionStatus, str, str, *tuple[E
             _READ_MESSAGE,
         ),
         "RoutesRefused": ("False", "the routes cannot be created", _READ_MESSAGE),
-        "RouteMissing": ("False", "an object of the routes does not exist yet", _WAIT),
-        "PoolMissing": (
+        "RouteMissing": (
             "False",
-            "the InferencePool that the router refers to does not exist",
-            "create it, or correct `pool.ref.name`",
+            "an object of the routes does not exist yet",
+            "create the InferencePool of `pool.ref.name`; FusionInfer creates the others in a moment",
         ),
         "RouteNotAccepted": (
             "False",

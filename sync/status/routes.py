@@ -81,11 +81,10 @@ def _problems(routes: ObservedRoutes) -> Iterator[Verdict]:
 
 
 def _missing(routes: ObservedRoutes) -> Iterator[Verdict]:
-    """Yield which objects do not exist, or that it is not known; the author's InferencePool comes first."""
-    router, no_pool = routes.router, routes.pool is None
-    is_own = bool(router.pool) and no_pool
+    """Yield which objects do not exist, or that it is not known; the author's InferencePool by its name."""
+    router = routes.router
     parts = {
-        "InferencePool": router.is_routed and no_pool,
+        f"InferencePool {router.pool}".rstrip(): router.is_routed and routes.pool is None,
         "Deployment of the endpoint picker": router.is_picked and routes.picker is None,
         "HTTPRoute": routes.attached and routes.http_route is None,
         "Ingress": router.ingress is not None and routes.ingress is None,
@@ -94,8 +93,6 @@ def _missing(routes: ObservedRoutes) -> Iterator[Verdict]:
     for name in missing:
         if why := routes.unknown.get(name.partition(" ")[0]):
             yield Verdict("NotObserved", why)
-    if is_own:
-        yield Verdict("PoolMissing", f"there is no InferencePool {router.pool} in this namespace")
     if missing:
         yield Verdict("RouteMissing", f"missing: {', '.join(missing)}")
 

@@ -205,7 +205,7 @@ async def test_routes_lead_to_a_pool_of_the_author_and_nothing_else_is_made(api:
     start()
 
     await eventually(lambda: ROUTES["HTTPRoute"] in api.objects)
-    await eventually(lambda: reported(api, "RoutesReady") == "PoolMissing")
+    await eventually(lambda: reported(api, "RoutesReady") == "RouteMissing")
 
     assert [path for kind, path in ROUTES.items() if path in api.objects] == [ROUTES["HTTPRoute"]]
 

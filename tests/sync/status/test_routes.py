@@ -147,7 +147,7 @@ OF_POOLS: Final[dict[str, Case]] = {
     ),
     "the author's does not exist": (
         observed(OWN_POOL, pool=None, picker=None),
-        "False PoolMissing: there is no InferencePool theirs in this namespace",
+        "False RouteMissing: missing: InferencePool theirs",
     ),
     "the author's cannot be read": (
         observed(OWN_POOL, pool=None, unknown={"InferencePool": "it cannot be read"}),
