@@ -53,8 +53,9 @@ def preview(
     for key in dict.fromkeys((*(one.key for one in members), *requests)):
         seen = observe(key, caches, ServiceMemory())
         if value := seen.value:
+            known = templates(value) if value.base_refs else {}
             read = _configuration(value, config_maps)
-            seen = replace(seen, configuration=read, templates=_named(value, templates(value)))
+            seen = replace(seen, configuration=read, templates=_named(value, known))
         parts.append(desired_state(seen, settings))
     desired = combined(parts)
     return replace(desired, objects=tuple(obj for obj in desired.objects if obj["kind"] != LWS.kind))
