@@ -272,10 +272,14 @@ def launched(sides: Sides) -> list[str]:
     return [name for name in ours if arguments(ours[name]) != arguments(base.get(name, ours[name]))]
 
 
-def renamed(sides: Sides) -> Renaming | None:
-    """Return the old and the new name of the one container that the write renamed, which keeps its part."""
+def renamed(sides: Sides, added: Collection[str] = ()) -> Renaming | None:
+    """Return the old and the new name of the one container that the write renamed, which keeps its part.
+
+    One of those that were `added` is not its author's to rename: a list without it lost what was injected.
+    """
     base, theirs = containers_of(sides.base), containers_of(sides.theirs)
-    gone, new = ([*one.keys() - other.keys()] for one, other in ((base, theirs), (theirs, base)))
+    gone = [name for name in base.keys() - theirs.keys() if name not in added]
+    new = [*theirs.keys() - base.keys()]
     if len(gone) != 1 or len(new) != 1:  # others too: the one with a launch
         gone = [name for name in launched(sides) if name in gone]
         new = [name for name in new if launcher_words(arguments(theirs[name]))]

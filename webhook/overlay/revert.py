@@ -300,7 +300,7 @@ def _template(
         return _Template(sides, template, {}, is_exported=True)
     made, launches, renaming = sides.ours, before.launches.get(name, {}), None
     if held or template is not before.base[name]:
-        renaming = renamed(sides) or as_worker
+        renaming = renamed(sides, before.added.get(name, ())) or as_worker
         if renaming:
             sides = Sides(*(with_name(one, *renaming) if isinstance(one, dict) else one for one in sides))
         made, launches = merge_template(sides, launches, put_on)

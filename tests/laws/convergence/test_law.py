@@ -42,6 +42,11 @@ APPLIED_AGAIN = [
 """The tool that writes the older file, and what was injected since. Of the others `kubectl apply` leaves
 nothing: they are items of lists, which it replaces as a whole."""
 FOUND = {
+    "a container that an apply adds where it drops one that only a template gives": sequence(
+        File(refs="more,base", parallelism="tensor=4,data=4,dataLocal=2"),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "sidecar", True),
+    ),
     "a list of ours that is emptied by hand, beside another webhook": sequence(
         File(skip="port,dns", source="s3://bucket/m"),
         CLIENT_SIDE,
