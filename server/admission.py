@@ -51,7 +51,7 @@ async def webhook(  # noqa: PLR0913 - the command's arguments, and the times tha
     Raises OSError if there are no credentials to read templates.
     """
     reviews_socket, plain_socket = sockets
-    shown, reading, scrapes = metrics.build(PATHS, reload.RESULTS, VERSION), None, None
+    shown, reading, scrapes = metrics.WebhookMetrics(PATHS, reload.RESULTS, VERSION), None, None
     async with AsyncExitStack() as stack:
         if templates_namespace:
             from server.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client

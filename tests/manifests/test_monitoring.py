@@ -46,7 +46,7 @@ def alerts() -> list[Object]:
 
 def registries() -> tuple[CollectorRegistry, CollectorRegistry]:
     """Return the registries of both processes, as they are at the start."""
-    webhook = webhook_metrics.build(("/mutate", "/validate"), reload.RESULTS, VERSION)
+    webhook = webhook_metrics.WebhookMetrics(("/mutate", "/validate"), reload.RESULTS, VERSION)
     return webhook.registry, ControllerMetrics().registry
 
 

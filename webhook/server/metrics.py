@@ -6,7 +6,6 @@ Every label has a closed set of values, and every series exists from the start: 
 
 import platform
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -39,19 +38,60 @@ Count = Callable[[str, float], None]
 """Counts one request: its outcome, and the seconds from its first byte to its answer."""
 
 
-@dataclass(frozen=True, slots=True)
 class WebhookMetrics:
     """The metrics in a registry; the command binds the gauges to the state that they show."""
 
-    registry: CollectorRegistry
-    requests: Counter
-    durations: Histogram
-    reads: Counter
-    read_durations: Histogram
-    reloads: Counter
-    cuts: Counter
-    inflight: Gauge
-    not_after: Gauge
+    def __init__(self, paths: Iterable[str], reload_results: Iterable[str], version: str) -> None:
+        """Make every series that this process will ever expose."""
+        self.registry = CollectorRegistry()
+        counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry, buckets=_SECONDS)
+        info = Info("fusioninfer_build", "Versions of FusionInfer and of Python.", registry=self.registry)
+        info.info({"version": version, "python": platform.python_version()})
+        self.requests = counter(
+            "fusioninfer_admission_requests",
+            "Admission requests, by path and outcome.",
+            ("path", "outcome"),
+        )
+        self.durations = histogram(
+            "fusioninfer_admission_duration_seconds",
+            "Time from the first byte of an admission request to its answer.",
+            ("path",),
+        )
+        self.reads = counter(
+            "fusioninfer_template_reads",
+            "Requests whose InferenceTemplates were to be read, by outcome.",
+            ("outcome",),
+        )
+        self.read_durations = histogram(
+            "fusioninfer_template_read_duration_seconds",
+            "Time in which the InferenceTemplates of a request were read, with the wait for a turn.",
+        )
+        self.reloads = counter(
+            "fusioninfer_tls_reloads",
+            "Certificates found in the directory, by result: loaded, missing or refused.",
+            ("result",),
+        )
+        self.cuts = counter(
+            "fusioninfer_connections_cut",
+            "Connections that the server cut, by reason: handshake, headers, or too many (crowded).",
+            ("reason",),
+        )
+        self.inflight = gauge(
+            "fusioninfer_admission_inflight", "Admission requests whose body is still arriving."
+        )
+        self.not_after = gauge(
+            "fusioninfer_tls_not_after_seconds",
+            "Expiry of the serving certificate, in seconds since 1970; 0 while there is none.",
+        )
+        for path in paths:
+            self.durations.labels(path)
+            for outcome in OUTCOMES:
+                self.requests.labels(path, outcome)
+        known = ((self.reads, READ_OUTCOMES), (self.reloads, reload_results), (self.cuts, CUTS))
+        for labelled, values in known:
+            for value in values:
+                labelled.labels(value)
 
     def count(self, path: str, outcome: str, seconds: float) -> None:
         """Count one admission request: its outcome, and the seconds from its first byte to its answer."""
@@ -66,58 +106,3 @@ class WebhookMetrics:
     def cut(self, reason: str) -> None:
         """Count one connection that was cut."""
         self.cuts.labels(reason).inc()
-
-
-def build(paths: Iterable[str], reload_results: Iterable[str], version: str) -> WebhookMetrics:
-    """Build a registry with every series that this process will ever expose."""
-    registry = CollectorRegistry()
-    counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
-    histogram = partial(Histogram, registry=registry, buckets=_SECONDS)
-    info = Info("fusioninfer_build", "Versions of FusionInfer and of Python.", registry=registry)
-    info.info({"version": version, "python": platform.python_version()})
-    metrics = WebhookMetrics(
-        registry,
-        requests=counter(
-            "fusioninfer_admission_requests",
-            "Admission requests, by path and outcome.",
-            ("path", "outcome"),
-        ),
-        durations=histogram(
-            "fusioninfer_admission_duration_seconds",
-            "Time from the first byte of an admission request to its answer.",
-            ("path",),
-        ),
-        reads=counter(
-            "fusioninfer_template_reads",
-            "Requests whose InferenceTemplates were to be read, by outcome.",
-            ("outcome",),
-        ),
-        read_durations=histogram(
-            "fusioninfer_template_read_duration_seconds",
-            "Time in which the InferenceTemplates of a request were read, with the wait for a turn.",
-        ),
-        reloads=counter(
-            "fusioninfer_tls_reloads",
-            "Certificates found in the directory, by result: loaded, missing or refused.",
-            ("result",),
-        ),
-        cuts=counter(
-            "fusioninfer_connections_cut",
-            "Connections that the server cut, by reason: handshake, headers, or too many (crowded).",
-            ("reason",),
-        ),
-        inflight=gauge("fusioninfer_admission_inflight", "Admission requests whose body is still arriving."),
-        not_after=gauge(
-            "fusioninfer_tls_not_after_seconds",
-            "Expiry of the serving certificate, in seconds since 1970; 0 while there is none.",
-        ),
-    )
-    for path in paths:
-        metrics.durations.labels(path)
-        for outcome in OUTCOMES:
-            metrics.requests.labels(path, outcome)
-    known = ((metrics.reads, READ_OUTCOMES), (metrics.reloads, reload_results), (metrics.cuts, CUTS))
-    for one, values in known:
-        for value in values:
-            one.labels(value)
-    return metrics
