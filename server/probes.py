@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
 from time import monotonic, thread_time
-from typing import Final, cast
+from typing import Final
 
 from aiohttp import web
 from multidict import CIMultiDict
@@ -24,8 +24,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from webhook.server.callers import Callers
-from webhook.server.connection import SERVER, Connection, begin
-from webhook.server.listen import Limits, listening
+from webhook.server.listen import SERVER, Limits, Request, listening
 from webhook.server.shares import LoopTurns
 
 TEXT: Final = "text/plain; charset=utf-8"
@@ -142,14 +141,13 @@ async def _answers(
         await stop.wait()
 
 
-async def _answer(page: Page, reasons: Reasons, turns: LoopTurns, request: web.BaseRequest) -> web.Response:
+async def _answer(page: Page, reasons: Reasons, turns: LoopTurns, request: Request) -> web.Response:
     """Answer a request: of a probe, if its path has reasons, or of the page where it is served.
 
     The response ends the connection if the request has a body that was not read.
     """
-    begin(request)
     is_page = request.path == "/metrics" and (page.scrapes is None or not reasons)
-    await (page.turns if is_page else turns).wait(cast("Connection", request.protocol).peer)
+    await (page.turns if is_page else turns).wait(request.peer)
     if not (is_page or request.path in reasons):
         response = _response(404, "no such path here; if metrics have a port with TLS, they are there alone")
     elif request.method not in {"GET", "HEAD"}:

@@ -35,9 +35,9 @@ def asked(body: bytes) -> AdmissionAnswer:
     return AdmissionAnswer(orjson.dumps(tuple(wanted(body))), "unchanged")
 
 
-def read_asked(answer: AdmissionAnswer) -> Wanted:
+def read_asked(answer: bytes) -> Wanted:
     """Read the answer of `asked`."""
-    namespace, names = orjson.loads(answer.body)
+    namespace, names = orjson.loads(answer)
     return Wanted(namespace, tuple(names))
 
 

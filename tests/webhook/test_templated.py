@@ -16,7 +16,7 @@ BODY: Final = orjson.dumps(review_of(named()))
 
 def test_the_first_step_returns_the_templates_to_read() -> None:
     assert may_ask(BODY)
-    assert read_asked(asked(BODY)) == review.wanted(BODY) == ("llm", ("base",))
+    assert read_asked(asked(BODY).body) == review.wanted(BODY) == ("llm", ("base",))
 
 
 @pytest.mark.parametrize("found", [BASE, Unavailable("does not exist in namespace llm")])

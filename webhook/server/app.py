@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic, thread_time
-from typing import Final, cast
+from typing import Final
 
 import orjson
 import structlog
@@ -26,14 +26,13 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from webhook import templated
-from webhook.review import PEER, AdmissionAnswer, ReviewOutcome
+from webhook.review import PEER, AdmissionAnswer
 from webhook.server.callers import Callers, Peer
-from webhook.server.connection import SERVER, Connection, begin
-from webhook.server.listen import ConnectionTracker, Cut, Limits, listening
+from webhook.server.listen import SERVER, Cut, Limits, Listener, Request, listening
 from webhook.server.metrics import Count
-from webhook.server.offload import LostError, Offload, namespace
+from webhook.server.offload import Offload, namespace
 from webhook.server.reading import TemplateLoader
-from webhook.server.shares import FullError, LoopTurns, Shares, expire
+from webhook.server.shares import FullError, LoopTurns, Shares, expire, held
 from webhook.server.worker import Answered, answered
 
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -61,12 +60,13 @@ class ServerState:
     """Answers expensive requests; None: they are answered like the rest."""
     reading: TemplateLoader | None = None
     """Reads the templates that objects name; None: none are read."""
-    tracker: ConnectionTracker | None = None
+    listener: Listener | None = None
     """The open connections, while the server runs."""
 
     def __post_init__(self) -> None:
-        """Divide the limit."""
-        self.waiting = Shares(self.limits.reviews, self.callers.reserved, expire, _ends)
+        """Divide the limit. Of a caller's bodies, the one that has waited longest leaves for another."""
+        most, reserved = self.limits.reviews, self.callers.reserved
+        self.waiting = Shares(most, reserved, expire, lambda timer: timer.when() or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +79,32 @@ class _Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class _RefusedError(Exception):
+    """A request is refused."""
+
+    def __init__(self, refusal: _Refusal) -> None:
+        super().__init__(refusal.outcome)
+        self.refusal = refusal
+
+
 _TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
 _NOT_FOUND: Final = _Refusal(404, b"no such path", "")
 _NOT_POST: Final = _Refusal(405, b"use POST", "", {"Allow": "POST"})
 _UNKNOWN: Final = _Refusal(403, b"the client certificate is not an API server's", "forbidden")
 _NOT_JSON: Final = _Refusal(415, b"Content-Type must be application/json", "malformed")
 _ENCODED: Final = _Refusal(415, b"Content-Encoding is not supported", "malformed")
+_CHUNKED: Final = _Refusal(411, b"Content-Length must be there; chunks are not supported", "malformed")
 _TOO_LARGE: Final = _Refusal(413, b"the body is too large", "malformed")
 _BAD_REVIEW: Final = _Refusal(400, b"", "malformed")
 _TOO_SLOW: Final = _Refusal(408, b"the body took too long to arrive", "incomplete")
-_GONE: Final = _Refusal(400, b"the body ended early, or its framing is invalid", "incomplete")
+_GONE: Final = _Refusal(400, b"the body ended early", "incomplete")
 _LATE: Final = _Refusal(504, b"the caller's deadline has passed", "late")
 _SLOW: Final = _Refusal(504, b"the review took longer than 1 s", "late")
-_ENDED: Final = {"late": _LATE, "slow": _SLOW}
 _OVERLOADED: Final = _Refusal(429, b"too many admission requests at once", "overloaded", {"Retry-After": "1"})
 _BUG: Final = _Refusal(500, b"internal error; see the webhook's log", "error")
 
-_SERVER: Final = {"Server": SERVER}
-_REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", **_SERVER})
-_TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8", **_SERVER})
+_REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", "Server": SERVER})
+_TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8", "Server": SERVER})
 
 
 async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, stop: asyncio.Event) -> None:
@@ -108,101 +115,84 @@ async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, st
     """
     handler = partial(_answer, state)
     shared = partial(listening, callers=state.callers, turns=state.turns)
-    async with shared(handler, sock, state.limits, tls, state.cut) as state.tracker:
+    async with shared(handler, sock, state.limits, tls, state.cut) as state.listener:
         await stop.wait()
         state.draining = True
         await asyncio.sleep(state.limits.drain_seconds)
 
 
-async def _answer(state: ServerState, request: web.BaseRequest) -> web.Response:
+async def _answer(state: ServerState, request: Request) -> web.Response:
     """Answer one HTTP request, and count it once if it is for a hook."""
-    since, is_old = begin(request)
-    peer = cast("Connection", request.protocol).peer
     count = state.counts.get(request.path)
-    if count is None or request.method != "POST":
-        await state.turns.wait(peer)
-        refusal = _NOT_POST if count else _NOT_FOUND
-        return _refused(refusal, request, close=is_old or state.draining)
-    answer = await _reviewed(state, request, peer, since)
-    count(answer.outcome, monotonic() - since)
-    if isinstance(answer, _Refusal):
-        return _refused(answer, request, close=is_old or state.draining)
-    body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
-    response = web.Response(body=body, headers=_REVIEW_HEADERS)
-    if is_old or state.draining:
+    if count and request.method == "POST":
+        outcome, response = await _counted(state, request)
+        count(outcome, monotonic() - request.since)
+    else:
+        await state.turns.wait(request.peer)
+        response = _refused(_NOT_POST if count else _NOT_FOUND, request)
+    if request.is_old or state.draining:
         response.force_close()
     return response
 
 
-def _refused(refusal: _Refusal, request: web.BaseRequest, *, close: bool = False) -> web.Response:
-    """Render a refusal; close the connection too if the body is still arriving, or is broken."""
+async def _counted(state: ServerState, request: Request) -> tuple[str, web.Response]:
+    """Answer a request for a hook within its caller's deadline; return the outcome too."""
+    until = request.since + _deadline(request.query_string)
+    try:
+        async with asyncio.timeout(until - monotonic()):
+            answer = await _reviewed(state, request, until)
+    except TimeoutError:
+        refusal = _LATE
+    except FullError:
+        refusal = _OVERLOADED
+    except _RefusedError as error:
+        refusal = error.refusal
+    else:
+        body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
+        return answer.outcome, web.Response(body=body, headers=_REVIEW_HEADERS)
+    return refusal.outcome, _refused(refusal, request)
+
+
+def _refused(refusal: _Refusal, request: Request) -> web.Response:
+    """Render a refusal; close the connection too if the body is still arriving."""
     response = web.Response(status=refusal.status, body=refusal.body, headers=_TEXT_HEADERS)
     response.headers.update(refusal.headers)
-    unread = not request.content.is_eof() or request.content.exception() is not None
-    cast("Connection", request.protocol).is_refused = unread
-    if close or unread:
+    if not request.content.is_eof() or "Transfer-Encoding" in request.headers:
+        request.connection.is_refused = True
         response.force_close()
     return response
 
 
-async def _reviewed(
-    state: ServerState, request: web.BaseRequest, peer: Peer, since: float
-) -> AdmissionAnswer | _Refusal:
-    """Read the body if the request is acceptable, and review it unless the caller's deadline has passed."""
-    body = _unacceptable(request, peer, state) or await _body(state, request, peer)
-    if isinstance(body, _Refusal):
-        await state.turns.wait(peer)
-        return body
-    await state.turns.wait(peer, namespace(body))
-    until = since + _deadline(request.query_string)
-    if state.reading is not None and request.path == "/mutate" and templated.may_ask(body):
-        return await _with_templates(state, state.reading, peer, body, until)
-    return await _by_either(state, request.path, peer, body, until)
-
-
-async def _with_templates(
-    state: ServerState, reading: TemplateLoader, peer: Peer, body: bytes, until: float
-) -> AdmissionAnswer | _Refusal:
-    """Review a body that may name templates, and read those that it needs."""
-    asked = await _by_either(state, templated.ASKED, peer, body, until)
-    if isinstance(asked, _Refusal):
-        return asked
-    wanted = templated.read_asked(asked)
-    if not wanted.names:
-        return await _by_either(state, "/mutate", peer, body, until)
+async def _reviewed(state: ServerState, request: Request, until: float) -> Answered:
+    """Review the body, with the templates that it names. Raises `_RefusedError`, or `FullError`."""
+    peer = request.peer
     try:
-        templates = await reading.templates(wanted, len(body), until, peer)
-    except FullError:
-        return _OVERLOADED
-    return await _by_either(state, templated.ANSWERED, peer, templated.packed(body, templates), until)
+        body = await _body(state, request)
+    except (_RefusedError, FullError):
+        await state.turns.wait(peer)
+        raise
+    await state.turns.wait(peer, namespace(body))
+    if state.reading is None or request.path != "/mutate" or not templated.may_ask(body):
+        return await _by_either(state, request.path, peer, body)
+    asked = await _by_either(state, templated.ASKED, peer, body)
+    wanted = templated.read_asked(asked.body)
+    if not wanted.names:
+        return await _by_either(state, request.path, peer, body)
+    templates = await state.reading.templates(wanted, len(body), until, peer)
+    return await _by_either(state, templated.ANSWERED, peer, templated.packed(body, templates))
 
 
-async def _by_either(
-    state: ServerState, path: str, peer: Peer, body: bytes, until: float
-) -> AdmissionAnswer | _Refusal:
-    """Review a body in this process, or in the second one if that is expensive, or may be."""
-    if monotonic() > until:
-        return _LATE
-    offload = state.offload
-    if offload is not None and offload.takes(peer, body):
-        found = await _offloaded(offload, path, peer, body, until)
-        return _rendered(path, body, found) if isinstance(found, Answered) else found
-    begun = thread_time()
-    answer = answered(state.answers[path], body)
-    if offload is not None:
-        offload.note(peer, body, thread_time() - begun)
-    return _rendered(path, body, answer)
-
-
-def _unacceptable(request: web.BaseRequest, peer: Peer, state: ServerState) -> _Refusal | None:
+def _unacceptable(state: ServerState, request: Request) -> _Refusal | None:
     """Return why a request is refused by its client certificate or headers, before its body is read."""
-    if state.callers.names and not peer.is_known:
+    if state.callers.names and not request.peer.is_known:
         return _UNKNOWN
     headers = request.headers
     if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
         return _NOT_JSON
     if "Content-Encoding" in headers:
         return _ENCODED
+    if "Transfer-Encoding" in headers:
+        return _CHUNKED
     if (request.content_length or 0) > state.limits.body_bytes:
         return _TOO_LARGE
     return None
@@ -214,78 +204,53 @@ def _deadline(query: str) -> float:
     return float(found[1]) if found else 30.0
 
 
-async def _body(state: ServerState, request: web.BaseRequest, peer: Peer) -> bytes | _Refusal:
-    """Read the body: usually it arrived with the headers, and there is nothing to wait for."""
-    if request.content.is_eof():
-        body = request.content.read_nowait()
-        return body if len(body) <= state.limits.body_bytes else _TOO_LARGE
-    if "Expect" in request.headers:
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    return await _rest(state, request, peer)
+async def _body(state: ServerState, request: Request) -> bytes:
+    """Read the body of an acceptable request: usually it arrived with the headers.
 
-
-async def _rest(state: ServerState, request: web.BaseRequest, peer: Peer) -> bytes | _Refusal:
-    """Wait for the rest of a body, up to `body_seconds`; of what has arrived, each part takes a turn.
-
-    At most `reviews` bodies wait. Another one evicts, of the caller that has most, the one that has waited
-    longest: slow senders displace each other, and never an API server, whose bodies arrive at once.
+    Else wait for the rest, up to `body_seconds`. At most `reviews` bodies wait. Another one evicts, of the
+    caller that has most, the one that has waited longest: slow senders displace each other, and never an API
+    server, whose bodies arrive at once.
     """
-    timer = asyncio.timeout(state.limits.body_seconds)
-    parts, size = [], 0
+    if refusal := _unacceptable(state, request):
+        raise _RefusedError(refusal)
+    if request.content.is_eof():
+        return request.content.read_nowait()
     try:
-        async with timer:
-            state.waiting.add(peer, b"", timer)
-            while not request.content.at_eof():
-                parts.append(await request.content.readany())
-                size += len(parts[-1])
-                if size > state.limits.body_bytes:
-                    return _TOO_LARGE
-                if size < request.content.total_bytes:  # else the connection took a turn for what follows
-                    await state.turns.wait(peer)
-    except FullError:
-        return _OVERLOADED
+        async with held(state.waiting, request.peer, b"", state.limits.body_seconds):
+            return await request.content.read()
     except TimeoutError:
-        return _TOO_SLOW if state.waiting.remove(peer, b"", timer) else _OVERLOADED
+        raise _RefusedError(_TOO_SLOW) from None
     except ConnectionError:
-        return _GONE
-    except web.RequestPayloadError:
-        request.content.feed_eof()  # nothing more can be read
-        return _GONE
-    finally:
-        state.waiting.remove(peer, b"", timer)
-    return b"".join(parts)
+        raise _RefusedError(_GONE) from None
 
 
-def _ends(body: asyncio.Timeout) -> float:
-    return body.when() or 0.0
+async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes) -> Answered:
+    """Review a body in this process, or in the second one if that is expensive, or may be.
 
-
-async def _offloaded(
-    offload: Offload, path: str, peer: Peer, body: bytes, until: float
-) -> Answered | _Refusal:
-    """Review a body in the second process."""
-    try:
-        return await offload.review(path, peer, body, until)
-    except FullError:
-        return _OVERLOADED
-    except LostError:
-        log.error("the process for expensive reviews ended", path=path, uid=_uid(body))  # noqa: TRY400 - its type says all
-        return _BUG
-
-
-def _rendered(path: str, body: bytes, answer: Answered) -> AdmissionAnswer | _Refusal:
-    """Return the answer to a review. A bug becomes an HTTP error, so `failurePolicy` decides."""
+    A bug becomes an HTTP error, so `failurePolicy` decides. Raises `_RefusedError`, or `FullError`.
+    """
+    offload = state.offload
+    if offload is not None and offload.takes(peer, body):
+        answer = await offload.review(path, peer, body)
+    else:
+        begun = thread_time()
+        answer = answered(state.answers[path], body)
+        if offload is not None:
+            offload.note(peer, body, thread_time() - begun)
     match answer.outcome:
-        case "late" | "slow":
-            return _ENDED[answer.outcome]
         case "malformed":
-            return replace(_BAD_REVIEW, body=answer.content[:1024])
+            raise _RefusedError(replace(_BAD_REVIEW, body=answer.body[:1024]))
+        case "slow":
+            raise _RefusedError(_SLOW)
+        case "lost":
+            log.error("the process for expensive reviews ended", path=path, uid=_uid(body))
+            raise _RefusedError(_BUG)
         case "bug":
-            log.error("review failed", path=path, uid=_uid(body), **orjson.loads(answer.content))
-            return _BUG
+            log.error("review failed", path=path, uid=_uid(body), **orjson.loads(answer.body))
+            raise _RefusedError(_BUG)
         case "denied":
             log.info("denied", path=path, uid=_uid(body))
-    return AdmissionAnswer(answer.content, cast("ReviewOutcome", answer.outcome))
+    return answer
 
 
 def _uid(body: bytes) -> str:

@@ -28,8 +28,6 @@ class Peer:
     """By namespace: until when its requests count as expensive, or 0 once one was cheap."""
     new_until: float = 0.0
     """Until when none of its requests counts as cheap (`webhook.server.offload`)."""
-    pending: int = 0
-    """Connections that have not completed their handshake."""
     handshakes: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(HANDSHAKES))
     reads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READING))
 

@@ -10,17 +10,17 @@ import asyncio
 import os
 import pickle
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Final
+from typing import Any, Final, cast
 
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Peer
 from webhook.server.shares import FullError, Shares
-from webhook.server.worker import LENGTH, Answered
+from webhook.server.worker import Answered
 
 LARGE: Final = 256 * 1024
 """Bytes of a body above which parsing alone takes milliseconds."""
@@ -41,20 +41,15 @@ SECONDS: Final = 10.0
 """A request that takes longer is ended, with the process, whatever kept that from its processor."""
 START_SECONDS: Final = 60.0
 """How long the process may take to start; on a throttled processor, imports alone take many seconds."""
-_CHUNK: Final = 64 * 1024
+LOST: Final = (OSError, EOFError, pickle.UnpicklingError)
+"""The errors of a process that ended; a TimeoutError is an OSError."""
 _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
-
-
-class LostError(Exception):
-    """The process ended before it answered."""
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
     path: str
     body: bytes
-    until: float
-    """The caller's deadline, on the clock of `monotonic`."""
     done: asyncio.Future[Answered]
 
 
@@ -68,7 +63,7 @@ class Offload:
     waiting: Shares[_Waiting] = field(init=False)
     surprised: float = 0.0
     """When the requests of unknown callers are forgotten that were unexpectedly expensive."""
-    process: asyncio.subprocess.Process | None = None
+    process: subprocess.Popen[bytes] | None = None
     task: asyncio.Task[None] | None = None
 
     def __post_init__(self) -> None:
@@ -102,19 +97,19 @@ class Offload:
         held = max(REMEMBERED_SECONDS, peer.new_until - now)  # also if it connects anew
         asyncio.get_running_loop().call_later(held, _forget, peer)
 
-    async def review(self, path: str, peer: Peer, body: bytes, until: float) -> Answered:
-        """Queue a request and wait for its answer. Raises `FullError` or `LostError`."""
-        waiting = _Waiting(path, body, until, asyncio.get_running_loop().create_future())
+    async def review(self, path: str, peer: Peer, body: bytes) -> Answered:
+        """Queue a request and wait for its answer. Raises `FullError`."""
+        waiting = _Waiting(path, body, asyncio.get_running_loop().create_future())
         self.waiting.add(peer, namespace(body), waiting, max(len(body), LARGE))
         if self.task is None or self.task.done():
-            self.task = asyncio.create_task(self._work())
+            self.start()
         try:
             return await waiting.done
         finally:
-            self.waiting.remove(peer, namespace(body), waiting)
+            self.waiting.remove(waiting)
 
     def start(self) -> None:
-        """Start the process before the first request: where no caller is known, that goes there."""
+        """Start the process, also before the first request: where no caller is known, that goes there."""
         self.task = asyncio.create_task(self._work())
 
     async def close(self) -> None:
@@ -125,68 +120,66 @@ class Offload:
 
     async def _work(self) -> None:
         """Start the process, and answer the waiting requests until none is left."""
-        if self.process is None:
+        try:
+            await self._running()
+        except LOST:
+            await self._end()  # its first answer would be taken for that of a request
+        while waits := self.waiting.pop():
+            peer, name, waiting = waits
             try:
-                await self._started()
-            except (OSError, asyncio.IncompleteReadError):
-                await self._end()  # its first frame would be taken for an answer
-        while found := self.waiting.pop():
-            peer, name, waiting = found
-            if waiting.done.done():  # its caller has left
-                continue
-            if monotonic() > waiting.until:
-                waiting.done.set_result(Answered("late"))
-                continue
-            try:
-                answer, seconds = await self._answered(waiting)
-            except (OSError, asyncio.IncompleteReadError):  # a TimeoutError is an OSError
+                process = await self._running()
+                if waiting.done.done():  # its caller has left, or its deadline has passed
+                    continue
+                async with asyncio.timeout(SECONDS):
+                    sent = waiting.path, waiting.body
+                    *answer, seconds = await asyncio.to_thread(_exchange, process, sent)
+            except LOST:
                 await self._end()
-                seconds = SECONDS
-                if not waiting.done.done():
-                    waiting.done.set_exception(LostError())
-            else:
-                if not waiting.done.done():
-                    waiting.done.set_result(answer)
+                answer, seconds = ["lost"], SECONDS
+            if not waiting.done.done():
+                waiting.done.set_result(Answered(*answer))
             self.waiting.charge(peer, name, seconds / EXPENSIVE_SECONDS)
             learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 
-    async def _answered(self, waiting: _Waiting) -> tuple[Answered, float]:
-        """Ask the process, or a new one if that has ended; return the CPU seconds too."""
-        process = self.process
-        if process is None or process.returncode is not None:
+    async def _running(self) -> subprocess.Popen[bytes]:
+        """Return the process; a new one, when it is ready, if there is none or it has ended."""
+        if self.process is None or self.process.poll() is not None:
             await self._end()
-            process = await self._started()
-            if monotonic() > waiting.until:
-                return Answered("late"), EXPENSIVE_SECONDS
-        async with asyncio.timeout(SECONDS):
-            await _send(process, waiting.path.encode() + b"\0", waiting.body)
-            head, _, content = (await _receive(process)).partition(b"\0")
-        seconds, _, outcome = head.partition(b" ")
-        return Answered(outcome.decode(), content), float(seconds)  # not the time that a busy node took
-
-    async def _started(self) -> asyncio.subprocess.Process:
-        """Start the process, and wait for its first frame: that it is ready.
-
-        It imports what this one imports, whatever the working directory holds.
-        """
-        pipe = asyncio.subprocess.PIPE
-        self.process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "webhook.server.worker"),
-            stdin=pipe,
-            stdout=pipe,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        async with asyncio.timeout(START_SECONDS):
-            await _send(self.process, pickle.dumps(dict(self.answers)))
-            await _receive(self.process)
+            self.process = start()
+            async with asyncio.timeout(START_SECONDS):
+                await asyncio.to_thread(_exchange, self.process, dict(self.answers))
         return self.process
 
     async def _end(self) -> None:
         process, self.process = self.process, None
         if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            process.kill()
+            await asyncio.to_thread(process.communicate)  # which closes its pipes
+
+
+def start() -> subprocess.Popen[bytes]:
+    """Start a second process. It imports what this one imports, whatever the working directory holds.
+
+    No signal of a terminal ends it; of another session, Linux would ignore its niceness (`sched(7)`).
+    """
+    return subprocess.Popen(
+        (sys.executable, "-P", "-m", "webhook.server.worker"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        process_group=0,
+    )
+
+
+def _exchange(process: subprocess.Popen[bytes], sent: Any) -> Any:
+    """Send a pickle and read another one, in a thread, so that other requests are answered meanwhile.
+
+    Raises one of `LOST`, as soon as the process ends.
+    """
+    stdin, stdout = cast("Any", process.stdin), cast("Any", process.stdout)
+    pickle.dump(sent, stdin)
+    stdin.flush()
+    return pickle.load(stdout)  # noqa: S301 - our own code wrote it
 
 
 def _refuse(waiting: _Waiting) -> None:
@@ -215,26 +208,6 @@ def _remember(peer: Peer, name: bytes, until: float) -> None:
     peer.pairs[name] = until
     if len(peer.pairs) > NAMESPACES:
         del peer.pairs[next(iter(peer.pairs))]
-
-
-async def _send(process: asyncio.subprocess.Process, *parts: bytes) -> None:
-    """Write one frame in chunks, so that other requests are answered between them."""
-    stream = process.stdin
-    if stream is None:
-        raise BrokenPipeError
-    stream.write(LENGTH.pack(sum(map(len, parts))))
-    for part in parts:
-        for at in range(0, len(part), _CHUNK):
-            stream.write(part[at : at + _CHUNK])
-            await stream.drain()
-
-
-async def _receive(process: asyncio.subprocess.Process) -> bytes:
-    stream = process.stdout
-    if stream is None:
-        raise BrokenPipeError
-    (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
-    return await stream.readexactly(length)
 
 
 def namespace(body: bytes) -> bytes:

@@ -17,7 +17,7 @@ from intent.template import Templates, Unavailable
 from webhook.review import Wanted
 from webhook.server.callers import Peer
 from webhook.server.metrics import Count
-from webhook.server.shares import FullError, Shares, expire
+from webhook.server.shares import FullError, Shares, expire, held
 
 SECONDS: Final = 1.5
 """For all templates of one request, with the wait for a turn."""
@@ -83,18 +83,11 @@ class TemplateLoader:
             self.count(outcome, monotonic() - began)
 
     async def _read(self, wanted: Wanted, size: int, until: float, peer: Peer) -> Templates:
-        place = peer, wanted.namespace.encode()
         turns = self.turns.setdefault((peer, wanted.namespace), asyncio.Semaphore(TURNS))
-        timer = asyncio.timeout(min(SECONDS, until - monotonic() - SPARE))
-        try:
-            async with timer, AsyncExitStack() as stack:
-                self.waiting.add(*place, timer, max(size, LEAST))
-                for one in (turns,) if peer.is_known else (turns, peer.reads, self.others):
-                    await stack.enter_async_context(one)
-                return await self.read(wanted)
-        except TimeoutError:
-            if self.waiting.remove(*place, timer):
-                raise
-            raise FullError from None
-        finally:
-            self.waiting.remove(*place, timer)
+        seconds = min(SECONDS, until - monotonic() - SPARE)
+        async with AsyncExitStack() as stack:
+            enter, name = stack.enter_async_context, wanted.namespace.encode()
+            await enter(held(self.waiting, peer, name, seconds, max(size, LEAST)))
+            for limit in (turns,) if peer.is_known else (turns, peer.reads, self.others):
+                await enter(limit)
+            return await self.read(wanted)

@@ -5,7 +5,8 @@ another one while that waits, whatever it says of namespaces.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -45,6 +46,26 @@ class _Part:
             self.clock = max(self.clock, part.turns)
         return key, part
 
+    def fullest(self, new: Any, size: int) -> "_Part":
+        """Return the part that holds most, those of known callers last.
+
+        Of equal ones it is that with the key `new`, if it has more than the new item of this size.
+        """
+        holding = [one for one in self.parts.items() if one[1].size]
+        return max(
+            holding,
+            key=lambda one: (not _is_known(one[0]), one[1].size, one[0] == new and one[1].size > size),
+        )[1]
+
+    def hold(self, path: tuple[Any, ...], size: int) -> None:
+        """Hold more, or less if `size` is negative, here and in the parts along a path."""
+        self.size += size
+        if path:
+            part = self.parts.setdefault(path[0], _Part(self.clock))
+            part.hold(path[1:], size)
+            if not part.size:
+                del self.parts[path[0]]
+
 
 def _is_known(key: object) -> bool:
     return isinstance(key, Peer) and key.is_known
@@ -67,37 +88,25 @@ class Shares(Generic[T]):
         """
         self.limit, self.others, self.leave, self.used = limit, limit * (1 - reserved), leave, used
         self.root = _Part()
+        self.places: dict[T, tuple[Peer, bytes, int]] = {}
 
     def add(self, peer: Peer, namespace: bytes, item: T, size: int = 1) -> None:
-        """Add an item; first others leave until it fits. Raises `FullError`."""
-        while not self.fits(peer, size):
-            self.give_way(peer, namespace, size)
-        part = self.root
-        path: tuple[object, ...] = (peer, namespace, item)
-        for key in path:
-            part.size += size
-            part = part.parts.setdefault(key, _Part(part.clock))
-        part.size = size
+        """Add an item; others leave until it fits. Raises `FullError` if it would have to leave itself."""
+        self.places[item] = peer, namespace, size
+        self.root.hold((peer, namespace, item), size)
+        while not self._fits(peer):
+            self.give_way(item)
 
     def __len__(self) -> int:
         """Return the size of all items."""
         return self.root.size
 
-    def remove(self, peer: Peer, namespace: bytes, item: T) -> bool:
+    def remove(self, item: T) -> bool:
         """Remove an item; return False if it has left before."""
-        whole = [self.root]
-        path: tuple[object, ...] = (peer, namespace, item)
-        for key in path:
-            if key not in whole[-1].parts:
-                return False
-            whole.append(whole[-1].parts[key])
-        size = whole[-1].size
-        for part in whole:
-            part.size -= size
-        for part, key in zip(whole, path, strict=False):
-            if not part.parts[key].size:
-                del part.parts[key]
-                break
+        if item not in self.places:
+            return False
+        peer, namespace, size = self.places.pop(item)
+        self.root.hold((peer, namespace, item), -size)
         return True
 
     def pop(self) -> tuple[Peer, bytes, T] | None:
@@ -107,7 +116,7 @@ class Shares(Generic[T]):
         peer, part = self.root.next()
         namespace, inner = part.next()
         item = next(iter(inner.parts))
-        self.remove(peer, namespace, item)
+        self.remove(item)
         return peer, namespace, item
 
     def charge(self, peer: Peer, namespace: bytes, turns: float) -> None:
@@ -117,53 +126,46 @@ class Shares(Generic[T]):
             part = part.parts.setdefault(key, _Part(part.clock))
             part.turns += turns
 
-    def fits(self, peer: Peer, size: int = 1) -> bool:
-        """Return whether an item can be added without another one leaving."""
-        known = sum(part.size for one, part in self.root.parts.items() if one.is_known)
-        others = self.root.size - known
-        return self.root.size + size <= self.limit and (peer.is_known or others + size <= self.others)
+    def give_way(self, new: T | None = None) -> None:
+        """Have one item leave: of the peer that holds most, and of such a namespace.
 
-    def give_way(self, peer: Peer | None = None, namespace: bytes = b"", size: int = 0) -> None:
-        """Have one item leave, for a new one: of the peer that would hold most, and of such a namespace.
-
-        None of a known caller does for another caller. Raises `FullError` if it would be the new one.
+        None of a known caller does for the new one of another. Raises `FullError` if it is the new one.
         """
-        known = {one: part for one, part in self.root.parts.items() if part.size and one.is_known}
-        others = {one: part for one, part in self.root.parts.items() if part.size and not one.is_known}
-        parts = others if others or not (peer is None or peer.is_known) else known
-        fullest = _fullest(parts, peer, size)
-        inner = _fullest(parts[fullest].parts, namespace if fullest is peer else None, size)
-        items = parts[fullest].parts[inner].parts
-        if self.used is None and (fullest, inner) == (peer, namespace):
-            raise FullError
+        peer, namespace, size = self.places[new] if new is not None else (None, b"", 0)
+        items = self.root.fullest(peer, size).fullest(namespace, size).parts
         item = min(items, key=self.used) if self.used else next(reversed(items))
-        self.remove(fullest, inner, item)
+        self.remove(item)
+        if item is new:
+            raise FullError
         self.leave(item)
 
+    def _fits(self, peer: Peer) -> bool:
+        others = sum(part.size for one, part in self.root.parts.items() if not one.is_known)
+        return self.root.size <= self.limit and (peer.is_known or others <= self.others)
 
-def _fullest(parts: Mapping[Any, _Part], new: Any, size: int) -> Any:
-    """Return the part that holds most, with `size` more of the new one. Raises `FullError` if that has none.
 
-    Of equal ones it is the new one, if that has any.
-    """
-    parts = {one: part for one, part in parts.items() if part.size}
-    added = (parts[new].size if new in parts else 0) + size if new is not None else -1
-    fullest = max(parts, key=lambda one: parts[one].size, default=None)
-    if fullest is None or added > parts[fullest].size or (new in parts and added == parts[fullest].size):
-        fullest = new
-    if fullest not in parts:
-        raise FullError
-    return fullest
+@asynccontextmanager
+async def held(
+    waiting: Shares[asyncio.Timeout], peer: Peer, namespace: bytes, seconds: float, size: int = 1
+) -> AsyncIterator[None]:
+    """Hold a share for a time at most. Raises `FullError` if another item needs it, and TimeoutError."""
+    timer = asyncio.timeout(seconds)
+    try:
+        async with timer:
+            waiting.add(peer, namespace, timer, size)
+            yield
+    except TimeoutError:
+        if waiting.remove(timer):
+            raise
+        raise FullError from None
+    finally:
+        waiting.remove(timer)
 
 
 def expire(timer: asyncio.Timeout) -> None:
     """End what waits within a time limit, since it must leave."""
     if not timer.expired():
         timer.reschedule(0.0)
-
-
-def _keep(_turn: object) -> None:
-    """Do nothing: without a limit, none leaves."""
 
 
 class LoopTurns:
@@ -175,22 +177,21 @@ class LoopTurns:
 
     def __init__(self, pause: float = 0.0) -> None:
         """Leave at least `pause` seconds between two pieces of work."""
-        self.waiting: Shares[asyncio.Future[None]] = Shares(float("inf"), 0.0, _keep)
+        self.waiting: Shares[asyncio.Future[None]] = Shares(float("inf"), 0.0, lambda _turn: None)
         self.is_busy, self.pause, self.owed = False, pause, 0.0
 
     async def wait(self, peer: Peer, namespace: bytes = b"") -> None:
         """Return when it is the turn of this caller."""
-        loop = asyncio.get_running_loop()
         if not self.is_busy:
             self.is_busy = True
             self._later(0)
             return
-        turn: asyncio.Future[None] = loop.create_future()
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.waiting.add(peer, namespace, turn)
         try:
             await turn
         finally:
-            self.waiting.remove(peer, namespace, turn)
+            self.waiting.remove(turn)
 
     def _later(self, rests: int) -> None:
         loop = asyncio.get_running_loop()

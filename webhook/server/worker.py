@@ -1,27 +1,24 @@
 """The second process, which answers expensive admission requests: `python -m webhook.server.worker`.
 
-It reads frames from standard input and writes one to standard output for each. A frame is its length (4
-bytes, big endian) and its content. The first frame is a pickled map from path to callable; the answer to it
-is empty, and means that the process is ready. Each later frame is a path, a zero byte and a body. An answer
-is the CPU seconds that it took, a space, the outcome, a zero byte, and the content (`Answered`).
+It reads pickles from standard input and writes one to standard output for each. The first is a map from path
+to callable; the answer to it is None, and means that the process is ready. Each later one is a path and a
+body. An answer is the outcome, the body (`Answered`), and the CPU seconds that it took.
 """
 
 import gc
 import os
 import pickle
 import signal
-import struct
 import sys
 from collections.abc import Callable, Mapping
 from time import process_time
-from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 import orjson
 
 from webhook.review import AdmissionAnswer, Malformed
 from webhook.server.traces import origin
 
-LENGTH: Final = struct.Struct(">I")
 NICE: Final = 15
 """The niceness, so that the webhook's own process, which answers all other requests, runs first."""
 SECONDS: Final = 1.0
@@ -29,14 +26,13 @@ SECONDS: Final = 1.0
 
 
 class Answered(NamedTuple):
-    """How a review ended: an outcome of `webhook.review`, or `malformed`, `slow`, `late` or `bug`.
+    """How a review ended: an outcome of `webhook.review`, or `malformed`, `slow`, `bug` or `lost`.
 
-    The content is the body of the answer, the text of the refusal, or JSON for the log. `late`: it was not
-    begun, since the caller's deadline had passed.
+    The body is that of the answer, the text of the refusal, or JSON for the log. `lost`: the process ended.
     """
 
     outcome: str
-    content: bytes = b""
+    body: bytes = b""
 
 
 class _SlowError(BaseException):
@@ -45,24 +41,24 @@ class _SlowError(BaseException):
 
 def main() -> None:
     """Answer until standard input ends."""
-    os.setpgid(
-        0, 0
-    )  # no signal of a terminal; of another session, Linux would ignore the niceness (`sched(7)`)
     os.nice(NICE)
     signal.signal(signal.SIGPROF, _end_review)
-    answers: Mapping[str, Callable[[bytes], AdmissionAnswer]] = pickle.loads(_read(sys.stdin.buffer) or b"")  # noqa: S301 - our parent wrote it
+    answers: Mapping[str, Callable[[bytes], AdmissionAnswer]] = _read()
     gc.freeze()
-    _write(b"")
-    while (frame := _read(sys.stdin.buffer)) is not None:
-        path, _, body = frame.partition(b"\0")
+    _write(None)
+    while True:
+        try:
+            path, body = _read()
+        except EOFError:
+            return
         begun = process_time()
         try:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            found = answered(answers[path.decode()], body)
+            answer = answered(answers[path], body)
             signal.setitimer(signal.ITIMER_PROF, 0.0)
         except _SlowError:
-            found = Answered("slow")
-        _write(b"%.6f %b\0%b" % (process_time() - begun, found.outcome.encode(), found.content))
+            answer = Answered("slow")
+        _write((*answer, process_time() - begun))
 
 
 def _end_review(_number: int, _frame: Any) -> NoReturn:
@@ -80,16 +76,13 @@ def answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> Answere
     return Answered(answer.outcome, answer.body)
 
 
-def _write(answer: bytes) -> None:
-    """Write one frame."""
-    sys.stdout.buffer.write(LENGTH.pack(len(answer)) + answer)
+def _read() -> Any:
+    return pickle.load(sys.stdin.buffer)  # noqa: S301 - our parent wrote it
+
+
+def _write(answer: object) -> None:
+    pickle.dump(answer, sys.stdout.buffer)
     sys.stdout.buffer.flush()
-
-
-def _read(stream: BinaryIO) -> bytes | None:
-    """Read one frame; None at the end of the stream."""
-    head = stream.read(LENGTH.size)
-    return stream.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else None
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ async def by_admission(config: Path, lws: Object) -> Object:
     """Return an object as /mutate leaves it, which reads templates by requests."""
     body = orjson.dumps(review(lws))
     async with reader(SHARED, str(config)) as read:
-        found = await read(templated.read_asked(templated.asked(body)))
+        found = await read(templated.read_asked(templated.asked(body).body))
     return patched(lws, templated.answered(templated.packed(body, found)).body)
 
 

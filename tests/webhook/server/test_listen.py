@@ -22,8 +22,7 @@ from tests.builders.virtual_time import VirtualTimeLoop, virtual_time
 from tests.builders.wire import connected, ended, post, read
 from tests.webhook.running import QUICK, UID, USUAL, Served, serving, until
 from webhook.server.callers import Callers
-from webhook.server.connection import READ, Tls
-from webhook.server.listen import UNREAD, ConnectionTracker, Limits, listening
+from webhook.server.listen import READ, UNREAD, Limits, Listener, Tls, listening
 from webhook.server.shares import LoopTurns
 
 FEW = replace(USUAL, connections=4, handshake_seconds=PATIENCE)
@@ -39,13 +38,13 @@ async def opened(
     async with AsyncExitStack() as stack:
         opening = (connected(served.port, served.tls if tls else None, source) for _ in range(number))
         callers = [await stack.enter_async_context(one) for one in opening]
-        await until(lambda: len(tracker(served).connections) >= min(number, served.state.limits.connections))
+        await until(lambda: len(listener(served).connections) >= min(number, served.state.limits.connections))
         yield callers
 
 
-def tracker(served: Served) -> ConnectionTracker:
-    assert served.state.tracker is not None
-    return served.state.tracker
+def listener(served: Served) -> Listener:
+    assert served.state.listener is not None
+    return served.state.listener
 
 
 async def ask(caller: Caller) -> int:
@@ -115,7 +114,7 @@ async def test_half_of_the_connections_are_kept_for_known_callers() -> None:
             await stack.enter_async_context(opened(served, 1, f"127.0.0.{one}"))
         await until(lambda: len(served.cut) == 4)
         async with opened(served, 2):
-            assert (len(served.cut), len(tracker(served).connections)) == (4, 4)
+            assert (len(served.cut), len(listener(served).connections)) == (4, 4)
 
 
 async def test_a_known_caller_evicts_others_and_is_never_evicted_by_them() -> None:
@@ -134,7 +133,7 @@ async def test_an_address_makes_few_handshakes_at_once_and_another_does_not_wait
     limits = replace(USUAL, handshake_seconds=PATIENCE)
     async with serving(limits=limits) as served, AsyncExitStack() as stack:
         silent = [await stack.enter_async_context(connected(served.port, source=OTHER)) for _ in range(20)]
-        await until(lambda: len(tracker(served).connections) == 20)
+        await until(lambda: len(listener(served).connections) == 20)
         same = asyncio.create_task(served.post(source=OTHER))
 
         assert ((await served.post()).status, same.done()) == (200, False)
@@ -186,15 +185,6 @@ async def test_of_many_handshakes_an_event_loop_turn_does_a_piece(
     assert len(set(seen)) == len(seen)
 
 
-async def test_the_handshakes_of_an_address_that_wait_are_bounded() -> None:
-    async with serving(limits=replace(USUAL, pending=3)) as served, AsyncExitStack() as stack:
-        for _ in range(9):
-            await stack.enter_async_context(connected(served.port, source=OTHER))
-        await until(lambda: len(served.cut) == 6)
-
-        assert ((await served.post()).status, served.cut) == (200, ["crowded"] * 6)
-
-
 async def test_of_connections_without_a_request_the_oldest_is_evicted() -> None:
     async with serving(limits=FEW) as served, opened(served, 4) as callers:
         await served.post()
@@ -207,7 +197,7 @@ async def test_a_connection_without_a_handshake_is_evicted_too() -> None:
     async with serving(limits=FEW) as served, AsyncExitStack() as stack:
         opening = [connected(served.port, source=OTHER) for _ in range(4)]
         first, *_rest = [await stack.enter_async_context(one) for one in opening]
-        await until(lambda: len(tracker(served).connections) == 4)
+        await until(lambda: len(listener(served).connections) == 4)
 
         reply = await served.post()
 
@@ -222,7 +212,7 @@ async def test_a_flood_never_exceeds_the_limit(tls: bool) -> None:  # noqa: FBT0
 
         await until(lambda: len(served.cut) >= 36)
 
-        assert len(tracker(served).connections) <= 4
+        assert len(listener(served).connections) <= 4
 
 
 async def test_the_system_keeps_little_of_what_a_connection_sends_and_nobody_reads() -> None:
@@ -241,7 +231,7 @@ async def test_the_system_keeps_little_of_what_a_connection_sends_and_nobody_rea
 async def test_a_connection_of_empty_records_is_cut(tmp_path: Path, number: int, *, is_cut: bool) -> None:
     async with serving() as served:
         assert await asyncio.to_thread(key_updates.send, served.port, number, tmp_path / "keys") == is_cut
-        await until(lambda: not tracker(served).connections)
+        await until(lambda: not listener(served).connections)
 
 
 @pytest.mark.parametrize(("size", "status"), [(700, 200), (16_000, 200), (1, 0)])
@@ -321,7 +311,7 @@ async def test_each_answer_and_each_refusal_asks_an_old_connection_to_close() ->
 
 async def test_the_maximum_age_varies_between_connections() -> None:
     async with serving() as served, opened(served, 4):
-        ends = {one.old_at for one in tracker(served).connections}
+        ends = {one.old_at for one in listener(served).connections}
 
         assert max(ends) - min(ends) > 1
 

@@ -22,8 +22,7 @@ from tests.hostile.flood import addresses
 from tests.webhook.running import CLIENT_TLS, serving, until
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Callers, Peer
-from webhook.server.connection import Connection
-from webhook.server.listen import Limits
+from webhook.server.listen import Connection, Limits
 from webhook.server.shares import LoopTurns
 
 HEAD: Final = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"

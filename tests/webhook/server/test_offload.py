@@ -19,12 +19,10 @@ from tests.webhook.server.answers import Sooner, broken, busy, endless, ends, sl
 from webhook import review as reviews
 from webhook.server import offload
 from webhook.server.callers import Callers, Peer
-from webhook.server.offload import LostError, Offload, namespace
+from webhook.server.offload import Offload, namespace
 from webhook.server.shares import FullError
-from webhook.server.worker import Answered
 
 SENT = orjson.dumps(review(lws()))
-LATER = time.monotonic() + 3600
 API = Peer(is_known=True)
 
 
@@ -77,7 +75,7 @@ async def test_a_new_namespace_of_an_unknown_caller_is_offloaded_until_it_was_ch
     found, caller = started(), Peer()
     assert (found.takes(caller, SENT), found.takes(API, SENT)) == (True, False)
 
-    await found.review("/mutate", caller, SENT, LATER)
+    await found.review("/mutate", caller, SENT)
     await found.close()
 
     assert (found.takes(caller, SENT), found.takes(caller, body("b")), found.takes(Peer(), SENT)) == (
@@ -118,20 +116,19 @@ async def test_the_surprises_of_all_unknown_callers_take_a_hundredth_of_the_time
 async def test_a_request_that_ended_the_process_does_not_count_as_cheap() -> None:
     found, caller = Offload({"/ends": ends}), Peer()
 
-    with pytest.raises(LostError):
-        await found.review("/ends", caller, SENT, LATER)
+    answer = await found.review("/ends", caller, SENT)
     await found.close()
 
-    assert found.takes(caller, SENT)
+    assert (answer.outcome, found.takes(caller, SENT)) == ("lost", True)
 
 
 async def test_a_review_ends_after_a_second_of_cpu_and_the_process_goes_on() -> None:
     answers: Any = {"/mutate": reviews.mutate, "/endless": endless, "": Sooner()}
     found, caller = Offload(answers), Peer()
 
-    slow = await found.review("/endless", caller, SENT, LATER)
+    slow = await found.review("/endless", caller, SENT)
     pid = found.process and found.process.pid
-    next_one = await found.review("/mutate", caller, SENT, LATER)
+    next_one = await found.review("/mutate", caller, SENT)
 
     assert (slow.outcome, next_one.outcome) == ("slow", "patched")
     assert (found.process and found.process.pid, found.takes(caller, SENT)) == (pid, True)
@@ -142,7 +139,7 @@ async def test_the_niceness_of_the_process_counts_and_no_signal_of_a_terminal_en
     """Outside of containers, Linux compares the niceness of processes of one session only."""
     found = started()
 
-    await found.review("/mutate", API, SENT, LATER)
+    await found.review("/mutate", API, SENT)
     pid = found.process.pid if found.process else 0
     same = os.getsid(pid) == os.getsid(0), os.getpgid(pid) == os.getpgid(0)
     nicer = os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
@@ -154,11 +151,11 @@ async def test_the_niceness_of_the_process_counts_and_no_signal_of_a_terminal_en
 async def test_the_second_process_returns_the_same_answer() -> None:
     found = started()
 
-    answer = await found.review("/mutate", API, SENT, LATER)
-    wrong = await found.review("/mutate", API, b"[", LATER)
+    answer = await found.review("/mutate", API, SENT)
+    wrong = await found.review("/mutate", API, b"[")
     await found.close()
 
-    assert (answer.outcome, answer.content) == ("patched", reviews.mutate(SENT).body)
+    assert (answer.outcome, answer.body) == ("patched", reviews.mutate(SENT).body)
     assert wrong.outcome == "malformed"
 
 
@@ -168,7 +165,7 @@ async def test_a_cheap_request_that_waits_for_a_busy_node_does_not_count_as_expe
     found.note(API, SENT, 1.0)
     before = dict(API.pairs)
 
-    answer = await found.review("/mutate", API, SENT, LATER)
+    answer = await found.review("/mutate", API, SENT)
     await found.close()
 
     assert (answer.outcome, API.pairs) == ("allowed", before)
@@ -179,7 +176,7 @@ async def test_an_expensive_request_to_the_process_is_remembered_for_another_min
     found.note(API, SENT, 1.0)
     before = dict(API.pairs)
 
-    await found.review("/mutate", API, SENT, LATER)
+    await found.review("/mutate", API, SENT)
     await found.close()
 
     assert API.pairs[namespace(SENT)] > before[namespace(SENT)]
@@ -192,7 +189,7 @@ async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     found = started()
 
-    answer = await found.review("/mutate", API, SENT, LATER)
+    answer = await found.review("/mutate", API, SENT)
     await found.close()
 
     assert answer.outcome == "patched"
@@ -201,71 +198,68 @@ async def test_the_process_runs_the_code_of_this_one(tmp_path: Path, monkeypatch
 async def test_a_bug_is_reported_without_the_object() -> None:
     found = Offload({"/mutate": broken})
 
-    answer = await found.review("/mutate", API, b"secret", LATER)
+    answer = await found.review("/mutate", API, b"secret")
     await found.close()
 
-    assert (answer.outcome, b"KeyError" in answer.content, b"secret" in answer.content) == (
+    assert (answer.outcome, b"KeyError" in answer.body, b"secret" in answer.body) == (
         "bug",
         True,
         False,
     )
 
 
+async def order(monkeypatch: pytest.MonkeyPatch, sent: list[tuple[Peer, str]], **turns: int) -> bytes:
+    """Return in which order requests of namespaces are answered that take so many turns."""
+    asked: list[bytes] = []
+
+    def exchange(_process: Any, sent: Any) -> tuple[str, bytes, float]:
+        name = namespace(sent[1]) if isinstance(sent, tuple) else b""
+        asked.append(name)
+        return "allowed", b"", offload.EXPENSIVE_SECONDS * turns.get(name.decode(), 1)
+
+    monkeypatch.setattr(offload, "_exchange", exchange)
+    found = started()
+    await asyncio.gather(*(found.review("/mutate", peer, body(name)) for peer, name in sent))
+    await found.close()
+    return b"".join(asked)
+
+
 @pytest.mark.parametrize("known", [True, False])
 async def test_callers_take_turns_and_namespaces_too(monkeypatch: pytest.MonkeyPatch, *, known: bool) -> None:
-    order: list[bytes] = []
-
-    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[Answered, float]:
-        order.append(namespace(waiting.body))
-        return Answered("allowed", b""), offload.EXPENSIVE_SECONDS
-
-    monkeypatch.setattr(Offload, "_answered", answered)
-    found = started()
     one, other = Peer(), Peer(is_known=known)
     sent = [(one, name) for name in "aaaab"] + [(other, name) for name in "cd"]
-    await asyncio.gather(*(found.review("/mutate", peer, body(name), LATER) for peer, name in sent))
 
-    assert b"".join(order) == (b"cdabaaa" if known else b"acbdaaa")
+    assert await order(monkeypatch, sent) == (b"cdabaaa" if known else b"acbdaaa")
 
 
-async def test_longer_requests_of_a_caller_take_more_of_its_turns(
+async def test_longer_requests_of_a_caller_take_more_of_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = Peer(), Peer()
+
+    found = await order(monkeypatch, [(one, "a")] * 3 + [(other, "b")] * 6, a=3, b=0)
+
+    assert found == b"abbbbabba"
+
+
+async def test_the_time_in_which_the_process_starts_does_not_count_but_for_the_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    order: list[bytes] = []
+    exchange, sent = offload._exchange, []  # noqa: SLF001 - what a thread does
 
-    async def answered(_self: Offload, waiting: offload._Waiting) -> tuple[Answered, float]:
-        order.append(name := namespace(waiting.body))
-        return Answered("allowed", b""), offload.EXPENSIVE_SECONDS * (3 if name == b"a" else 0)
+    def slow(process: Any, what: Any) -> Any:
+        if isinstance(what, dict):
+            time.sleep(6.0)
+        sent.append(what)
+        return exchange(process, what)
 
-    monkeypatch.setattr(Offload, "_answered", answered)
-    found, one, other = started(), Peer(), Peer()
-    sent = [(one, "a")] * 3 + [(other, "b")] * 6
-    await asyncio.gather(*(found.review("/mutate", peer, body(name), LATER) for peer, name in sent))
-
-    assert b"".join(order) == b"abbbbabba"
-
-
-async def test_the_time_in_which_the_process_starts_does_not_count(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    begin = asyncio.create_subprocess_exec
-
-    async def slow(*command: str, **options: Any) -> asyncio.subprocess.Process:
-        process = await begin(*command, **options)
-        await asyncio.sleep(6.0)
-        return process
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow)
+    monkeypatch.setattr(offload, "_exchange", slow)
     monkeypatch.setattr(offload, "SECONDS", 5.5)
-    patient, impatient = started(), started()
+    found = started()
+    patient = asyncio.create_task(found.review("/mutate", API, SENT))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(found.review("/mutate", API, SENT), 1.0)
 
-    in_time, late = await asyncio.gather(
-        patient.review("/mutate", API, SENT, LATER),
-        impatient.review("/mutate", API, SENT, time.monotonic() + 1.0),
-    )
-    await asyncio.gather(patient.close(), impatient.close())
-
-    assert (in_time.outcome, late.outcome) == ("patched", "late")
+    assert ((await patient).outcome, len(sent)) == ("patched", 2)
+    await found.close()
 
 
 async def test_a_process_that_did_not_start_in_time_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,29 +270,20 @@ async def test_a_process_that_did_not_start_in_time_answers_nothing(monkeypatch:
         await asyncio.sleep(0.5)
 
     async with asyncio.timeout(PATIENCE):
-        answers = [await found.review("/mutate", API, body(name), LATER) for name in "ab"]
+        answers = [await found.review("/mutate", API, body(name)) for name in "ab"]
     await found.close()
 
     assert [one.outcome for one in answers] == ["patched", "patched"]
 
 
-async def test_a_request_past_its_deadline_is_not_sent_to_the_process() -> None:
-    found = started()
-
-    answer = await found.review("/mutate", API, SENT, time.monotonic() - 1)
-    await found.close()
-
-    assert (answer.outcome, found.process) == ("late", None)
-
-
 async def test_a_process_that_ended_is_started_again() -> None:
     found = started()
-    await found.review("/mutate", API, SENT, LATER)
+    await found.review("/mutate", API, SENT)
     assert found.process is not None
     os.kill(found.process.pid, signal.SIGKILL)
-    await found.process.wait()
+    found.process.wait()
 
-    again = await found.review("/mutate", API, SENT, LATER)
+    again = await found.review("/mutate", API, SENT)
     await found.close()
 
     assert again.outcome == "patched"
@@ -306,14 +291,12 @@ async def test_a_process_that_ended_is_started_again() -> None:
 
 async def test_a_request_that_ends_the_process_has_no_answer_and_the_next_one_has() -> None:
     found = Offload({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": ends})
-    await found.review("/mutate", API, SENT, LATER)
+    await found.review("/mutate", API, SENT)
 
-    with pytest.raises(LostError):
-        await found.review("/ends", API, SENT, LATER)
-    again = await found.review("/mutate", API, SENT, LATER)
+    answers = [await found.review(path, API, SENT) for path in ("/ends", "/mutate")]
     await found.close()
 
-    assert again.outcome == "patched"
+    assert [one.outcome for one in answers] == ["lost", "patched"]
 
 
 async def test_a_caller_that_fills_the_queue_is_evicted_for_another() -> None:
@@ -321,9 +304,7 @@ async def test_a_caller_that_fills_the_queue_is_evicted_for_another() -> None:
     padding = b" " * (offload.QUEUED_BYTES // 16)
     sent = [(one, "a"), *((other, f"b{at % 5}") for at in range(20)), (one, "c")]
     found.task = asyncio.create_task(asyncio.sleep(3600))  # nothing is answered
-    asked = [
-        asyncio.create_task(found.review("/mutate", peer, body(name) + padding, LATER)) for peer, name in sent
-    ]
+    asked = [asyncio.create_task(found.review("/mutate", peer, body(name) + padding)) for peer, name in sent]
     await asyncio.sleep(0.01)
 
     refused = [sent[at][0] for at, task in enumerate(asked) if task.done()]
@@ -339,8 +320,8 @@ async def test_a_large_request_is_evicted_for_a_small_one(monkeypatch: pytest.Mo
     monkeypatch.setattr(offload, "LARGE", 1024)
     found = started()
 
-    large = asyncio.create_task(found.review("/mutate", API, body("a") + b" " * 3000, LATER))
-    small = asyncio.create_task(found.review("/mutate", API, body("b") + b" " * 1000, LATER))
+    large = asyncio.create_task(found.review("/mutate", API, body("a") + b" " * 3000))
+    small = asyncio.create_task(found.review("/mutate", API, body("b") + b" " * 1000))
     answers = await asyncio.gather(large, small, return_exceptions=True)
     await found.close()
 
