@@ -15,7 +15,7 @@ import re
 import socket
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic, thread_time
 from typing import Final
@@ -69,42 +69,37 @@ class ServerState:
         self.waiting = Shares(most, reserved, expire, lambda timer: timer.when() or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """An HTTP answer that is not an AdmissionReview."""
-
-    status: int
-    body: bytes
-    outcome: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+_REFUSALS: Final = {
+    "path": (404, b"no such path", ""),
+    "method": (405, b"use POST", ""),
+    "caller": (403, b"the client certificate is not an API server's", "forbidden"),
+    "type": (415, b"Content-Type must be application/json", "malformed"),
+    "encoding": (415, b"Content-Encoding is not supported", "malformed"),
+    "chunks": (411, b"send a Content-Length, and no chunks", "malformed"),
+    "size": (413, b"the body is too large", "malformed"),
+    "review": (400, b"", "malformed"),
+    "slow body": (408, b"the body took too long to arrive", "incomplete"),
+    "gone": (400, b"the body ended early", "incomplete"),
+    "late": (504, b"the caller's deadline has passed", "late"),
+    "slow": (504, b"the review took longer than 1 s", "late"),
+    "full": (429, b"too many admission requests at once", "overloaded"),
+    "bug": (500, b"internal error; see the webhook's log", "error"),
+}
+"""By reason: status and text of an answer that is no AdmissionReview, and the outcome for the metrics."""
+_HEADERS: Final = {405: {"Allow": "POST"}, 429: {"Retry-After": "1"}}
+"""What such an answer has besides, by its status."""
+_TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
+_REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", "Server": SERVER})
+_TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8", "Server": SERVER})
 
 
 class _RefusedError(Exception):
-    """A request is refused."""
+    """A request is refused for one of `_REFUSALS`, perhaps with a text of its own."""
 
-    def __init__(self, refusal: _Refusal) -> None:
-        super().__init__(refusal.outcome)
-        self.refusal = refusal
-
-
-_TIMEOUT: Final = re.compile(r"(?:^|&)timeout=(\d{1,4})s(?:&|$)")
-_NOT_FOUND: Final = _Refusal(404, b"no such path", "")
-_NOT_POST: Final = _Refusal(405, b"use POST", "", {"Allow": "POST"})
-_UNKNOWN: Final = _Refusal(403, b"the client certificate is not an API server's", "forbidden")
-_NOT_JSON: Final = _Refusal(415, b"Content-Type must be application/json", "malformed")
-_ENCODED: Final = _Refusal(415, b"Content-Encoding is not supported", "malformed")
-_CHUNKED: Final = _Refusal(411, b"Content-Length must be there; chunks are not supported", "malformed")
-_TOO_LARGE: Final = _Refusal(413, b"the body is too large", "malformed")
-_BAD_REVIEW: Final = _Refusal(400, b"", "malformed")
-_TOO_SLOW: Final = _Refusal(408, b"the body took too long to arrive", "incomplete")
-_GONE: Final = _Refusal(400, b"the body ended early", "incomplete")
-_LATE: Final = _Refusal(504, b"the caller's deadline has passed", "late")
-_SLOW: Final = _Refusal(504, b"the review took longer than 1 s", "late")
-_OVERLOADED: Final = _Refusal(429, b"too many admission requests at once", "overloaded", {"Retry-After": "1"})
-_BUG: Final = _Refusal(500, b"internal error; see the webhook's log", "error")
-
-_REVIEW_HEADERS: Final = CIMultiDict({"Content-Type": "application/json", "Server": SERVER})
-_TEXT_HEADERS: Final = CIMultiDict({"Content-Type": "text/plain; charset=utf-8", "Server": SERVER})
+    def __init__(self, reason: str, text: bytes = b"") -> None:
+        super().__init__(reason)
+        self.status, usual, self.outcome = _REFUSALS[reason]
+        self.text = text or usual
 
 
 async def serve(state: ServerState, tls: ssl.SSLContext, sock: socket.socket, stop: asyncio.Event) -> None:
@@ -129,7 +124,7 @@ async def _answer(state: ServerState, request: Request) -> web.Response:
         count(outcome, monotonic() - request.since)
     else:
         await state.turns.wait(request.peer)
-        response = _refused(_NOT_POST if count else _NOT_FOUND, request)
+        response = _refused(_RefusedError("method" if count else "path"), request)
     if request.is_old or state.draining:
         response.force_close()
     return response
@@ -142,21 +137,21 @@ async def _counted(state: ServerState, request: Request) -> tuple[str, web.Respo
         async with asyncio.timeout(until - monotonic()):
             answer = await _reviewed(state, request, until)
     except TimeoutError:
-        refusal = _LATE
+        refusal = _RefusedError("late")
     except FullError:
-        refusal = _OVERLOADED
+        refusal = _RefusedError("full")
     except _RefusedError as error:
-        refusal = error.refusal
+        refusal = error.with_traceback(None)  # which refers to the body
     else:
         body = answer.body.replace(f'"{PEER}"'.encode(), f'"called from {request.remote}"'.encode())
         return answer.outcome, web.Response(body=body, headers=_REVIEW_HEADERS)
     return refusal.outcome, _refused(refusal, request)
 
 
-def _refused(refusal: _Refusal, request: Request) -> web.Response:
-    """Render a refusal; close the connection too if the body is still arriving."""
-    response = web.Response(status=refusal.status, body=refusal.body, headers=_TEXT_HEADERS)
-    response.headers.update(refusal.headers)
+def _refused(refusal: _RefusedError, request: Request) -> web.Response:
+    """Render a refusal; close the connection too if the body is still arriving, or has chunks."""
+    response = web.Response(status=refusal.status, body=refusal.text, headers=_TEXT_HEADERS)
+    response.headers.update(_HEADERS.get(refusal.status, {}))
     if not request.content.is_eof() or "Transfer-Encoding" in request.headers:
         request.connection.is_refused = True
         response.force_close()
@@ -182,22 +177,6 @@ async def _reviewed(state: ServerState, request: Request, until: float) -> Answe
     return await _by_either(state, templated.ANSWERED, peer, templated.packed(body, templates))
 
 
-def _unacceptable(state: ServerState, request: Request) -> _Refusal | None:
-    """Return why a request is refused by its client certificate or headers, before its body is read."""
-    if state.callers.names and not request.peer.is_known:
-        return _UNKNOWN
-    headers = request.headers
-    if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
-        return _NOT_JSON
-    if "Content-Encoding" in headers:
-        return _ENCODED
-    if "Transfer-Encoding" in headers:
-        return _CHUNKED
-    if (request.content_length or 0) > state.limits.body_bytes:
-        return _TOO_LARGE
-    return None
-
-
 def _deadline(query: str) -> float:
     """Return the seconds that the caller waits; the API server appends `?timeout=5s` (at most 30)."""
     found = _TIMEOUT.search(query)
@@ -205,23 +184,32 @@ def _deadline(query: str) -> float:
 
 
 async def _body(state: ServerState, request: Request) -> bytes:
-    """Read the body of an acceptable request: usually it arrived with the headers.
+    """Read the body, unless the certificate or the headers are refused: usually it arrived with these.
 
     Else wait for the rest, up to `body_seconds`. At most `reviews` bodies wait. Another one evicts, of the
     caller that has most, the one that has waited longest: slow senders displace each other, and never an API
     server, whose bodies arrive at once.
     """
-    if refusal := _unacceptable(state, request):
-        raise _RefusedError(refusal)
+    headers = request.headers
+    if state.callers.names and not request.peer.is_known:
+        raise _RefusedError("caller")
+    if headers.get("Content-Type") != "application/json" and request.content_type != "application/json":
+        raise _RefusedError("type")
+    if "Content-Encoding" in headers:
+        raise _RefusedError("encoding")
+    if "Transfer-Encoding" in headers:
+        raise _RefusedError("chunks")
+    if (request.content_length or 0) > state.limits.body_bytes:
+        raise _RefusedError("size")
     if request.content.is_eof():
         return request.content.read_nowait()
     try:
         async with held(state.waiting, request.peer, b"", state.limits.body_seconds):
             return await request.content.read()
     except TimeoutError:
-        raise _RefusedError(_TOO_SLOW) from None
+        raise _RefusedError("slow body") from None
     except ConnectionError:
-        raise _RefusedError(_GONE) from None
+        raise _RefusedError("gone") from None
 
 
 async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes) -> Answered:
@@ -239,15 +227,15 @@ async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes) -> 
             offload.note(peer, body, thread_time() - begun)
     match answer.outcome:
         case "malformed":
-            raise _RefusedError(replace(_BAD_REVIEW, body=answer.body[:1024]))
+            raise _RefusedError("review", answer.body[:1024])
         case "slow":
-            raise _RefusedError(_SLOW)
+            raise _RefusedError("slow")
         case "lost":
             log.error("the process for expensive reviews ended", path=path, uid=_uid(body))
-            raise _RefusedError(_BUG)
+            raise _RefusedError("bug")
         case "bug":
             log.error("review failed", path=path, uid=_uid(body), **orjson.loads(answer.body))
-            raise _RefusedError(_BUG)
+            raise _RefusedError("bug")
         case "denied":
             log.info("denied", path=path, uid=_uid(body))
     return answer

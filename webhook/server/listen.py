@@ -296,11 +296,6 @@ class Connection(web.RequestHandler):
     API servers do not pipeline.
     """
 
-    __slots__ = (
-        *("address", "content", "is_refused", "last", "listener", "old_at", "peer", "resuming", "since"),
-        *("size", "slow", "turns"),
-    )
-
     def __init__(self, listener: Listener, address: str) -> None:
         """Begin without a transport, which is there when the handshake is complete."""
         limits = listener.limits
