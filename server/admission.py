@@ -57,7 +57,7 @@ async def webhook(  # noqa: PLR0913 - the command's arguments, and the times tha
             from server.template_reader import reader  # noqa: PLC0415 - it loads the Kubernetes client
 
             read = await stack.enter_async_context(reader(templates_namespace, kubeconfig))
-            reading = TemplateLoader(read, count=shown.read, reserved=callers.reserved)
+            reading = TemplateLoader(read, callers.reserved)
         offload = Offload(answers, callers.reserved)
         stack.push_async_callback(offload.close)
         counts = {path: partial(shown.count, path) for path in PATHS}

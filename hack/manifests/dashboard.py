@@ -43,19 +43,6 @@ PANELS: Final = (
         "[$__rate_interval])))",
         "{{name}}",
     ),
-    Panel(
-        "Requests whose templates were read, by outcome",
-        "reqps",
-        "sum by (outcome) (rate(fusioninfer_template_reads_total[$__rate_interval])) > 0",
-        "{{outcome}}",
-    ),
-    Panel(
-        "Time to read the templates of a request, p99",
-        "s",
-        "histogram_quantile(0.99, sum by (le)"
-        " (rate(fusioninfer_template_read_duration_seconds_bucket[$__rate_interval])))",
-        "p99",
-    ),
     Panel("Bodies still arriving", "short", "sum by (pod) (fusioninfer_admission_inflight)", "{{pod}}"),
     Panel(
         "Time until the certificate expires",

@@ -14,12 +14,11 @@ import pytest
 from hack.manifests.dashboard import PANELS, Panel
 from hack.manifests.objects import find
 from intent import Object
-from tests.cluster.testbed.cluster import Cluster, KubectlError, kubeconfig
+from tests.cluster.testbed.cluster import Cluster, KubectlError
 from tests.cluster.testbed.components import http_ok
 from tests.cluster.testbed.control_plane import kill_process, start_process, wait_ready
 from tests.cluster.testbed.controllers import MONOLITHIC
 from tests.cluster.testbed.namespaces import add_namespace, empty_namespace
-from tests.cluster.testbed.ours import READS as TEMPLATES
 from tests.cluster.testbed.ours import start_webhook, wait_admission
 from tests.cluster.testbed.ports import free_ports
 from tests.cluster.testbed.wait import until
@@ -117,7 +116,6 @@ ASKED: Final = sorted({found[0] for expression in EXPRESSIONS for found in SERIE
 WINDOW: Final = "5m"
 """What Grafana puts in the place of its variable."""
 DOWN: Final = "FusionInferWebhookDown"
-READS: Final = f"rate(fusioninfer_template_reads_total[{WINDOW}]) > 0"
 LABEL: Final = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -145,18 +143,10 @@ def watched(fusioninfer: Cluster, prometheus: Path) -> Iterator[Watched]:
     )
     until(lambda: DOWN in in_state(port, "pending"), "its metrics are missed")
     gone = in_state(port, "firing")
-    start_webhook(fusioninfer, flags={**TEMPLATES, "--kubeconfig": str(kubeconfig(fusioninfer))})
-    wait_admission(fusioninfer)
-    until(
-        lambda: denied(fusioninfer, namespace) and shown(port, READS),
-        "reads of templates are scraped",
-        every=1,
-    )
-    yield Watched(port, calm, gone)
-    kill_process(fusioninfer, NAME)
-    kill_process(fusioninfer, "webhook")
     start_webhook(fusioninfer)
     wait_admission(fusioninfer)
+    yield Watched(port, calm, gone)
+    kill_process(fusioninfer, NAME)
     empty_namespace(fusioninfer, namespace)
 
 
@@ -164,13 +154,6 @@ def refused(cluster: Cluster, namespace: str) -> bool:
     """Write what cannot be reviewed."""
     with pytest.raises(KubectlError, match="failed calling webhook"):
         put(cluster, namespace, CLIENT_SIDE, named(read(MONOLITHIC), "third"))
-    return True
-
-
-def denied(cluster: Cluster, namespace: str) -> bool:
-    """Write what names a template that does not exist: the webhook reads it."""
-    with pytest.raises(KubectlError, match="FI951"):
-        put(cluster, namespace, CLIENT_SIDE, named(read(MONOLITHIC), "templated", base_refs="absent"))
     return True
 
 

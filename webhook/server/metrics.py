@@ -26,12 +26,6 @@ OUTCOMES: Final = (
     "error",  # a bug (500)
 )
 
-READ_OUTCOMES: Final = (
-    "read",  # every template was read
-    "missing",  # one of them does not exist, or cannot be read
-    "late",  # not all were read in time
-    "crowded",  # too many requests of the caller wait for templates (429)
-)
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 Count = Callable[[str, float], None]
@@ -45,7 +39,6 @@ class WebhookMetrics:
         """Make every series that this process will ever expose."""
         self.registry = CollectorRegistry()
         counter, gauge = partial(Counter, registry=self.registry), partial(Gauge, registry=self.registry)
-        histogram = partial(Histogram, registry=self.registry, buckets=_SECONDS)
         info = Info("fusioninfer_build", "Versions of FusionInfer and of Python.", registry=self.registry)
         info.info({"version": version, "python": platform.python_version()})
         self.requests = counter(
@@ -53,19 +46,12 @@ class WebhookMetrics:
             "Admission requests, by path and outcome.",
             ("path", "outcome"),
         )
-        self.durations = histogram(
+        self.durations = Histogram(
             "fusioninfer_admission_duration_seconds",
             "Time from the first byte of an admission request to its answer.",
             ("path",),
-        )
-        self.reads = counter(
-            "fusioninfer_template_reads",
-            "Requests whose InferenceTemplates were to be read, by outcome.",
-            ("outcome",),
-        )
-        self.read_durations = histogram(
-            "fusioninfer_template_read_duration_seconds",
-            "Time in which the InferenceTemplates of a request were read, with the wait for a turn.",
+            registry=self.registry,
+            buckets=_SECONDS,
         )
         self.reloads = counter(
             "fusioninfer_tls_reloads",
@@ -88,20 +74,15 @@ class WebhookMetrics:
             self.durations.labels(path)
             for outcome in OUTCOMES:
                 self.requests.labels(path, outcome)
-        known = ((self.reads, READ_OUTCOMES), (self.reloads, reload_results), (self.cuts, CUTS))
-        for labelled, values in known:
-            for value in values:
-                labelled.labels(value)
+        for result in reload_results:
+            self.reloads.labels(result)
+        for reason in CUTS:
+            self.cuts.labels(reason)
 
     def count(self, path: str, outcome: str, seconds: float) -> None:
         """Count one admission request: its outcome, and the seconds from its first byte to its answer."""
         self.requests.labels(path, outcome).inc()
         self.durations.labels(path).observe(seconds)
-
-    def read(self, outcome: str, seconds: float) -> None:
-        """Count the templates of one request: the outcome, and the seconds with the wait for a turn."""
-        self.reads.labels(outcome).inc()
-        self.read_durations.observe(seconds)
 
     def cut(self, reason: str) -> None:
         """Count one connection that was cut."""
