@@ -60,10 +60,6 @@ class CertificateDirectory:
     reported: Reload | None = None
 
 
-class _RefusedError(Exception):
-    """The pair cannot be served; the message is the reason."""
-
-
 def listener(source: CertificateDirectory) -> ssl.SSLContext:
     """Return the context to listen with; every handshake uses the pair that `source` serves at that moment.
 
@@ -90,8 +86,13 @@ def poll(source: CertificateDirectory, now: datetime) -> Reload | None:
         change = _follow(source, now)
     except FileNotFoundError as error:
         change = Reload("missing", f"{Path(error.filename or 'a file').name} does not exist")
+    except ssl.SSLError as error:
+        reason = (error.reason or "tls.crt or tls.key is not PEM").replace("_", " ")
+        change = Reload("refused", reason)
+    except OSError as error:
+        change = Reload("refused", error.strerror or type(error).__name__)
     except Exception as error:  # noqa: BLE001 - whatever the error, the previous pair stays served
-        change = Reload("refused", _reason(error))
+        change = Reload("refused", str(error))
     if change is None or change == source.reported:
         return None
     source.reported = change
@@ -128,7 +129,7 @@ def _follow(source: CertificateDirectory, now: datetime) -> Reload | None:
 def _checked(
     where: Path, content: tuple[bytes, ...], names: tuple[str, ...], now: datetime
 ) -> ServedCertificate:
-    """Build an SSL context for the pair. Raises `_RefusedError`, ssl.SSLError or ValueError.
+    """Build an SSL context for the pair. Raises ssl.SSLError or ValueError, with the reason.
 
     OpenSSL reads the files again, as it accepts only paths. If they changed in between, it either reports
     that they do not match, or the next poll finds that `content` differs from the files.
@@ -136,9 +137,9 @@ def _checked(
     certificate = x509.load_pem_x509_certificates(content[0])[0]
     since, until = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if now >= until:
-        raise _RefusedError(f"expired at {until.isoformat()}")
+        raise ValueError(f"expired at {until.isoformat()}")
     if now < since:
-        raise _RefusedError(f"not valid before {since.isoformat()}")
+        raise ValueError(f"not valid before {since.isoformat()}")
     _check_names(certificate, names)
     context = _context()
     context.load_cert_chain(where / "tls.crt", where / "tls.key", password=_no_password)
@@ -153,7 +154,7 @@ def _check_names(certificate: x509.Certificate, names: tuple[str, ...]) -> None:
     has = {name.lower() for name in names_of(certificate)}
     missing = [name for name in names if not {name.lower(), f"*.{name.lower().partition('.')[2]}"} & has]
     if missing:
-        raise _RefusedError(f"does not name {', '.join(missing)}")
+        raise ValueError(f"does not name {', '.join(missing)}")
 
 
 def _context() -> ssl.SSLContext:
@@ -173,15 +174,4 @@ def _context() -> ssl.SSLContext:
 
 def _no_password() -> str:
     """Refuse an encrypted key; without this callback OpenSSL would prompt on the terminal."""
-    raise _RefusedError("the private key is encrypted")
-
-
-def _reason(error: Exception) -> str:
-    """Return why a pair is refused, without paths and without key material."""
-    if isinstance(error, ssl.SSLError):
-        return (error.reason or "tls.crt or tls.key is not PEM").replace("_", " ")
-    if isinstance(error, OSError):
-        return error.strerror or type(error).__name__
-    if isinstance(error, _RefusedError):
-        return str(error)
-    return f"tls.crt does not begin with a PEM certificate ({type(error).__name__})"
+    raise ValueError("the private key is encrypted")

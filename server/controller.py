@@ -70,9 +70,8 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
         caches: Caches = {kind.kind: Cache(kind, space=space) for kind in watched(settings)}
         writer = Writer(client, measured, leadership.check, caches, observe_only=settings.observe_only)
         controller = Controller(settings, measured, caches, writer, Queue(workers))
-        elector = Elector(
-            client, namespace, LEASE, _identity(), leadership, failed=measured.lease_failures.inc
-        )
+        identity = f"{socket.gethostname()}_{uuid.uuid4()}"  # the host name is the pod's name
+        elector = Elector(client, namespace, LEASE, identity, leadership, failed=measured.lease_failures.inc)
         _measure(measured, caches, controller.queue)
 
         async def work() -> None:
@@ -142,26 +141,17 @@ def _measure(measured: ControllerMetrics, caches: Caches, queue: Queue) -> None:
     measured.oldest.set_function(queue.oldest)
     measured.longest.set_function(queue.longest)
     for cache in caches.values():
-        kind = cache.kind.kind
-        measured.objects.labels(kind).set_function(cache.rows.__len__)
-        measured.unreadable.labels(kind).set_function(cache.unreadable.__len__)
-        measured.unavailable.labels(kind).set_function(partial(_is_unavailable, cache))
-        measured.watch_age.labels(kind).set_function(partial(_age, cache))
+        _measure_kind(measured, cache)
 
 
-def _age(cache: Cache[Any]) -> float:
-    return time.monotonic() - cache.availability.heard
-
-
-def _is_unavailable(cache: Cache[Any]) -> bool:
-    return bool(cache.availability.trouble)
+def _measure_kind(measured: ControllerMetrics, cache: Cache[Any]) -> None:
+    kind, availability = cache.kind.kind, cache.availability
+    measured.objects.labels(kind).set_function(cache.rows.__len__)
+    measured.unreadable.labels(kind).set_function(cache.unreadable.__len__)
+    measured.unavailable.labels(kind).set_function(lambda: bool(availability.trouble))
+    measured.watch_age.labels(kind).set_function(lambda: time.monotonic() - availability.heard)
 
 
 def _unready(caches: Caches) -> str:
     """Return "not synced" until every kind was listed; standby replicas become ready too."""
     return "" if all(cache.availability.settled.is_set() for cache in caches.values()) else "not synced"
-
-
-def _identity() -> str:
-    """Return a unique name of this process; the host name is the pod's name."""
-    return f"{socket.gethostname()}_{uuid.uuid4()}"

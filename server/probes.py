@@ -11,6 +11,7 @@ import math
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,29 +82,22 @@ async def serving(
         "/readyz": lambda: stopped(UNREADY_SECONDS) or unready(),
         "/healthz": lambda: stopped(DEAD_SECONDS),
     }
-    runner, stop = asyncio.Runner(loop_factory=asyncio.new_event_loop), asyncio.Event()
-    own, page = runner.get_loop(), Page(registry, scrapes)
-    answers = _answers(sock, limits, page, reasons, stop)
-
-    def run() -> None:
-        with runner:
-            runner.run(answers)
-
-    thread = Thread(target=run, name="probes", daemon=True)
+    ended = Future[None]()
+    answers = _answers(sock, limits, Page(registry, scrapes), reasons, ended)
+    thread = Thread(target=asyncio.run, args=(answers,), name="probes", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        own.call_soon_threadsafe(stop.set)
+        ended.set_result(None)
         await asyncio.to_thread(thread.join)
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Listen on an address; `::` includes every IPv4 address where the system can. Raises OSError."""
-    if ":" not in host:
-        return socket.create_server((host, port))
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both = host == "::" and socket.has_dualstack_ipv6()
-    return socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both)
+    return socket.create_server((host, port), family=family, dualstack_ipv6=both)
 
 
 @dataclass(slots=True)
@@ -127,9 +121,9 @@ Reasons = Mapping[str, Callable[[], str]]
 
 
 async def _answers(
-    sock: socket.socket, limits: Limits, page: Page, reasons: Reasons, stop: asyncio.Event
+    sock: socket.socket, limits: Limits, page: Page, reasons: Reasons, ended: Future[None]
 ) -> None:
-    """Answer until `stop` is set; no probe waits for pages of metrics."""
+    """Answer until `ended` is done; no probe waits for pages of metrics."""
     turns, scrapes = LoopTurns(PAUSE), page.scrapes
     async with AsyncExitStack() as stack:
         answer = partial(_answer, page, reasons, turns)
@@ -138,7 +132,7 @@ async def _answers(
             answer, turns = partial(_answer, page, {}, page.turns), page.turns
             scraped = listening(answer, scrapes.sock, limits, scrapes.tls, callers=Callers(), turns=turns)
             await stack.enter_async_context(scraped)
-        await stop.wait()
+        await asyncio.wrap_future(ended)
 
 
 async def _answer(page: Page, reasons: Reasons, turns: LoopTurns, request: Request) -> web.Response:

@@ -84,10 +84,6 @@ class Limits:
     """How long to wait after that for requests that have begun."""
 
 
-def _ignore(_reason: Cut) -> None:
-    return
-
-
 @dataclass(slots=True, eq=False)
 class Listener:
     """The open connections of one socket."""
@@ -203,7 +199,7 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
     sock: socket.socket,
     limits: Limits,
     tls: ssl.SSLContext | None = None,
-    count: Callable[[Cut], None] = _ignore,
+    count: Callable[[Cut], None] = lambda _reason: None,
     *,
     callers: Callers,
     turns: LoopTurns,
