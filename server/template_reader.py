@@ -1,7 +1,7 @@
 """Read InferenceTemplates for admission: live, by name, of the namespace of the object, or the operator's."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -34,8 +34,6 @@ NO_TEMPLATE: Final = (
     "cannot be read: the answer of the API server is no InferenceTemplate of this name, or has more than "
     f"{LARGEST} bytes: make it smaller"
 )
-Read = Callable[[str], Awaitable[Object]]
-"""Reads the object of a path."""
 
 
 @asynccontextmanager
@@ -49,41 +47,36 @@ async def reader(namespace: str, kubeconfig: str | None = None) -> AsyncIterator
     except ConfigError as error:
         raise OSError(f"--templates-namespace needs access to the Kubernetes API: {error}") from error
     try:
-        yield partial(templates, partial(_one_of, client, asyncio.Semaphore(READS)), namespace)
+        yield partial(_templates, client, asyncio.Semaphore(READS), namespace)
     finally:
         await client.close()
 
 
-async def _one_of(client: Client, reads: asyncio.Semaphore, path: str) -> Object:
-    """Read one object, as soon as fewer than `READS` others are being read."""
-    async with reads:
-        return await client.call(get(path), ATTEMPT_SECONDS, LARGEST)
+async def _templates(client: Client, reads: asyncio.Semaphore, shared: str, wanted: Wanted) -> Templates:
+    """Read templates, all at once, and each in both namespaces: that of the request counts first."""
+    namespaces = tuple(dict.fromkeys((wanted.namespace, shared)))
+
+    async def template(name: str) -> Object | Unavailable:
+        if not is_subdomain(name) or not all(map(is_label, namespaces)):
+            return Unavailable("cannot exist, since this is no name of an object: correct the name")
+        found = await asyncio.gather(*(_attempts(client, reads, each, name) for each in namespaces))
+        absent = f"does not exist in namespace {' or '.join(namespaces)}: {APPLY_IT}"
+        return next((one for one in found if one is not None), Unavailable(absent))
+
+    found = await asyncio.gather(*map(template, wanted.names))
+    return dict(zip(wanted.names, found, strict=True))
 
 
-async def templates(read: Read, shared: str, wanted: Wanted) -> Templates:
-    """Read templates, all at once."""
-    reads = (_template(read, tuple(dict.fromkeys((wanted.namespace, shared))), name) for name in wanted.names)
-    return dict(zip(wanted.names, await asyncio.gather(*reads), strict=True))
-
-
-async def _template(read: Read, namespaces: tuple[str, ...], name: str) -> Object | Unavailable:
-    """Read one template, in all namespaces at once: the first one counts."""
-    if not is_subdomain(name) or not all(map(is_label, namespaces)):
-        return Unavailable("cannot exist, since this is no name of an object: correct the name")
-    found = await asyncio.gather(*(_attempts(read, namespace, name) for namespace in namespaces))
-    for one in found:
-        if one is not None:
-            return one
-    return Unavailable(f"does not exist in namespace {' or '.join(namespaces)}: {APPLY_IT}")
-
-
-async def _attempts(read: Read, namespace: str, name: str) -> Object | Unavailable | None:
+async def _attempts(
+    client: Client, reads: asyncio.Semaphore, namespace: str, name: str
+) -> Object | Unavailable | None:
     """Read one template of one namespace, with one more attempt; None if it does not exist."""
     path = api_path(f"/apis/{API_VERSION}/namespaces", namespace, PLURAL, name)
     fault = Unavailable(NO_TEMPLATE)
     for pause in (PAUSE, 0.0):
         try:
-            found = await read(path)
+            async with reads:
+                found = await client.call(get(path), ATTEMPT_SECONDS, LARGEST)
         except ApiError as error:
             if error.code == NOT_FOUND and error.named:
                 return None

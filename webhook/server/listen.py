@@ -139,7 +139,7 @@ class Listener:
             accepted.close()
             return
         task = asyncio.create_task(self._shake_hands(connection, accepted))
-        task.add_done_callback(partial(_close, connection, accepted))
+        task.add_done_callback(partial(_close, accepted))
         self.connections[connection] = task
 
     async def _shake_hands(self, connection: "Connection", accepted: socket.socket) -> None:
@@ -151,10 +151,11 @@ class Listener:
         try:
             async with asyncio.timeout(self.limits.handshake_seconds), peer.handshakes:
                 await self.turns.wait(peer)
+                taken = socket.socket(fileno=accepted.detach())
                 if self.tls is None:
-                    await loop.connect_accepted_socket(lambda: connection, accepted)
+                    await loop.connect_accepted_socket(lambda: connection, taken)
                 else:
-                    await _encrypted(connection, self.tls, accepted)
+                    await _encrypted(connection, self.tls, taken)
         except OSError:  # a timeout too, and `ssl.SSLError`: scanners send anything
             if connection in self.connections:
                 self.lost(connection)
@@ -219,10 +220,9 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
         await listener.finish()
 
 
-def _close(connection: "Connection", accepted: socket.socket, _handshake: asyncio.Task[None]) -> None:
-    """Close a socket that no transport closes, since its handshake failed or never began."""
-    if connection.transport is None:
-        accepted.close()
+def _close(accepted: socket.socket, _handshake: asyncio.Task[None]) -> None:
+    """Close a socket whose turn never came."""
+    accepted.close()
 
 
 def _end(connection: "Connection", handshake: asyncio.Task[None]) -> None:
@@ -232,11 +232,11 @@ def _end(connection: "Connection", handshake: asyncio.Task[None]) -> None:
         handshake.cancel()
 
 
-async def _encrypted(connection: "Connection", tls: ssl.SSLContext, accepted: socket.socket) -> None:
-    """Serve an accepted socket over TLS; return when the handshake is complete."""
+async def _encrypted(connection: "Connection", tls: ssl.SSLContext, taken: socket.socket) -> None:
+    """Serve a socket over TLS; return when the handshake is complete."""
     loop = asyncio.get_running_loop()
     shaken = loop.create_future()
-    transport, _protocol = await loop.connect_accepted_socket(lambda: Tls(connection, tls, shaken), accepted)
+    transport, _protocol = await loop.connect_accepted_socket(lambda: Tls(connection, tls, shaken), taken)
     try:
         await shaken
     except BaseException:
