@@ -54,30 +54,28 @@ class Certificates:
 
 async def keep(keeper: "Keeper", measured: ControllerMetrics) -> None:
     """Reconcile certificates at their intervals; never returns. Raises `LeadershipLostError`."""
-    certificates, told = keeper.certificates, ""
+    told = ""
     while True:
-        seconds = certificates.interval_seconds
+        outcome, message = "unchanged", ""
         try:
-            done = await keeper.reconcile(datetime.now(UTC))
+            if done := await keeper.reconcile(datetime.now(UTC)):
+                outcome = "changed"
+                log.info("certificates", done=done)
         except LeadershipLostError:
             raise
         except FAILED as error:
-            measured.certificate_reconciles.labels("failed").inc()
-            message = f"{type(error).__name__}: {error}"
+            outcome, message = "failed", f"{type(error).__name__}: {error}"
             if message != told:
                 log.warning("certificates not reconciled", error=logged(error))
-            told = message
         except Exception:  # a bug here must not end the controller beside it
-            measured.certificate_reconciles.labels("bug").inc()
+            outcome = "bug"
             log.exception("bug")
-        else:
-            measured.certificate_reconciles.labels("changed" if done else "unchanged").inc()
-            if done:
-                log.info("certificates", done=done)
-            else:
-                seconds = certificates.settled_seconds
-            told = ""
-        await asyncio.sleep(seconds)
+        told = message
+        measured.certificate_reconciles.labels(outcome).inc()
+        certificates = keeper.certificates
+        await asyncio.sleep(
+            certificates.settled_seconds if outcome == "unchanged" else certificates.interval_seconds
+        )
 
 
 @dataclass(frozen=True, slots=True)
