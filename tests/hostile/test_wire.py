@@ -154,6 +154,7 @@ async def test_a_signal_ends_the_process_without_a_failed_call(tmp_path: Path) -
         assert (reply.status, reply.headers["connection"]) == (200, "close")
         assert (last.status, last.headers["connection"]) == (200, "close")
         assert await asyncio.to_thread(server.process.wait, PATIENCE) == 0
+        assert [line["event"] for line in server.log()] == ["listening", "certificate", "stopped"]
 
 
 async def accepts(server: Server) -> bool:

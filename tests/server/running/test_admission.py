@@ -183,61 +183,12 @@ async def test_a_signal_makes_it_unready_at_once_and_answers_ask_to_close(
     assert (reply.status, reply.headers["connection"]) == (200, "close")
 
 
-async def test_the_process_logs_json_and_exits_with_0(tmp_path: Path) -> None:
-    development(tmp_path, ["localhost"])
-    async with process(str(tmp_path)) as (running, lines):
-        listening = json.loads(await asyncio.wait_for(lines.readline(), PATIENCE))
-        await ready(listening["metrics_port"], 200)
-        running.send_signal(signal.SIGTERM)
-
-        rest = [
-            json.loads(line)["event"]
-            for line in (await asyncio.wait_for(lines.read(), PATIENCE)).splitlines()
-        ]
-
-        assert (listening["event"], rest, await running.wait()) == (
-            "listening",
-            ["certificate", "stopped"],
-            0,
-        )
-
-
 def test_a_log_line_has_no_line_break_and_no_exception_message() -> None:
     line = lines_of(ValueError("s3cr3t\nsecond line"))
 
     assert "\n" not in line
     assert "s3cr3t" not in line
     assert (json.loads(line)["error"], json.loads(line)["event"]) == ("ValueError", "a\nb")
-
-
-PROGRAM = """
-import socket, sys
-from pathlib import Path
-from certs.reload import CertificateDirectory
-from server import admission, process
-from intent.settings import Settings
-from webhook.server.listen import Limits
-
-sockets = socket.create_server(("127.0.0.1", 0)), socket.create_server(("127.0.0.1", 0))
-limits = Limits(drain_seconds=0.1)
-source = CertificateDirectory(Path(sys.argv[1]))
-process.run(admission.webhook(sockets, source, admission.reviews(Settings()), limits))
-"""
-
-
-@asynccontextmanager
-async def process(*arguments: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, asyncio.StreamReader]]:
-    """Run `PROGRAM`; yield the process and its standard error, and kill it at the end."""
-    started = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROGRAM, *arguments, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        assert started.stderr is not None
-        yield started, started.stderr
-    finally:
-        if started.returncode is None:
-            started.kill()
-        await started.communicate()
 
 
 async def names(webhook: Running) -> set[str]:
