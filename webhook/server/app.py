@@ -134,8 +134,7 @@ async def _counted(state: ServerState, request: Request) -> tuple[str, web.Respo
     """Answer a request for a hook within its caller's deadline; return the outcome too."""
     until = request.since + _deadline(request.query_string)
     try:
-        async with asyncio.timeout(until - monotonic()):
-            answer = await _reviewed(state, request, until)
+        answer = await _reviewed(state, request, until)
     except TimeoutError:
         refusal = _RefusedError("late")
     except FullError:
@@ -159,7 +158,7 @@ def _refused(refusal: _RefusedError, request: Request) -> web.Response:
 
 
 async def _reviewed(state: ServerState, request: Request, until: float) -> Answered:
-    """Review the body, with the templates that it names. Raises `_RefusedError`, or `FullError`."""
+    """Review the body, with the templates that it names. Raises what `_by_either` does."""
     peer = request.peer
     try:
         body = await _body(state, request)
@@ -168,13 +167,14 @@ async def _reviewed(state: ServerState, request: Request, until: float) -> Answe
         raise
     await state.turns.wait(peer, namespace(body))
     if state.reading is None or request.path != "/mutate" or not templated.may_ask(body):
-        return await _by_either(state, request.path, peer, body)
-    asked = await _by_either(state, templated.ASKED, peer, body)
+        return await _by_either(state, request.path, peer, body, until)
+    asked = await _by_either(state, templated.ASKED, peer, body, until)
     wanted = templated.read_asked(asked.body)
     if not wanted.names:
-        return await _by_either(state, request.path, peer, body)
+        return await _by_either(state, request.path, peer, body, until)
     templates = await state.reading.templates(wanted, len(body), until, peer)
-    return await _by_either(state, templated.ANSWERED, peer, templated.packed(body, templates))
+    packed = templated.packed(body, templates)
+    return await _by_either(state, templated.ANSWERED, peer, packed, until)
 
 
 def _deadline(query: str) -> float:
@@ -212,14 +212,18 @@ async def _body(state: ServerState, request: Request) -> bytes:
         raise _RefusedError("gone") from None
 
 
-async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes) -> Answered:
+async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes, until: float) -> Answered:
     """Review a body in this process, or in the second one if that is expensive, or may be.
 
-    A bug becomes an HTTP error, so `failurePolicy` decides. Raises `_RefusedError`, or `FullError`.
+    A bug becomes an HTTP error, so `failurePolicy` decides. Raises `_RefusedError`, `FullError`, or
+    TimeoutError once the caller's deadline has passed.
     """
-    offload = state.offload
+    offload, seconds = state.offload, until - monotonic()
+    if seconds < 0:
+        raise TimeoutError
     if offload is not None and offload.takes(peer, body):
-        answer = await offload.review(path, peer, body)
+        async with asyncio.timeout(seconds):
+            answer = await offload.review(path, peer, body)
     else:
         begun = thread_time()
         answer = answered(state.answers[path], body)
