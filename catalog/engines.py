@@ -151,7 +151,6 @@ NAMES_EXECUTOR: Final = "names-executor"
 NATIVE_DATA: Final = "--data-parallel-address"
 NNODES_DATA: Final = "--nnodes with data parallelism"
 NNODES_SPAN: Final = "--nnodes over the pods of one rank"
-LABELS_BOTH: Final = "kv_both for NixlConnector"
 NARROWER_DECODERS: Final = "NixlConnector transfers to a decoder with fewer tensor-parallel shards"
 
 _METADATA: Final = "`Requires-Dist` and `docker/Dockerfile` of vLLM's releases"
@@ -286,7 +285,6 @@ _TRAITS: Final = (
     ),
     Trait(NAMES_EXECUTOR, since=(0, 11, 1), source="vllm-project/vllm#29447"),
     Trait(NATIVE_DATA, since=(0, 9), source="vLLM `vllm/engine/arg_utils.py`; absent in 0.8.5"),
-    Trait(LABELS_BOTH, below=(0, 23), source="vLLM `nixl_connector.py` warns from 0.23"),
     Trait(NARROWER_DECODERS, since=(0, 14), source="vllm-project/vllm#27274, vllm-project/vllm#43523"),
     Trait(NNODES, engine="sglang", source="SGLang `server_args.py`, 0.4.3 to 0.5.23"),
 )

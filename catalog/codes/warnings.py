@@ -29,10 +29,6 @@ ROWS: Final[dict[str, Code]] = {
         "the connector is not in this version of vLLM",
         "use a connector of this version, or name your own in kv_connector_module_path",
     ),
-    "FI507": Warn(
-        "a KV transfer setting belongs to another version",
-        "remove or replace what the message names",
-    ),
     "FI508": Warn(
         "the connector does not work with these sizes or ports",
         "change what the message names, on the prefiller and on the decoder",
@@ -180,11 +176,6 @@ ROWS: Final[dict[str, Code]] = {
         "data-parallel ranks may not start",
         "use vLLM 0.28 or later, or a model with experts; or set fusioninfer.io/refresh if it says so",
         "from 0.14 to 0.27 vLLM takes the ranks of a dense model for engines of one pod each",
-    ),
-    "FI550": Warn(
-        "each pod requests more accelerators than most nodes have",
-        "set spec.leaderWorkerTemplate.size to the number in the message, or lower the parallel sizes",
-        "the size of the group was forgotten: absent, it means 1, and one pod gets all accelerators",
     ),
     "FI568": Warn(
         "an option of the routing sidecar has no effect",

@@ -15,7 +15,6 @@ import pytest
 from catalog.engines import (
     COMPARED,
     ENGINES,
-    LABELS_BOTH,
     NAMES_EXECUTOR,
     NARROWER_DECODERS,
     NATIVE_DATA,
@@ -96,7 +95,6 @@ EVIDENCE: Final[Mapping[str, Callable[[Sources], bool]]] = {
     ),
     NNODES_SPAN: lambda read: NNODES in read.flags and spans(read),
     NAMES_EXECUTOR: lambda read: "Unable to load Ray" not in read(*PARALLEL),
-    LABELS_BOTH: lambda read: "Using kv_role='kv_both' with NixlConnector is deprecated" not in read(NIXL),
     NARROWER_DECODERS: lambda read: bool(read(NIXL)) and not WIDER_ONLY.search(read(NIXL)),
 }
 """What shows in the sources of a release that it has a trait."""

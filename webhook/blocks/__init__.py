@@ -20,7 +20,7 @@ from intent.settings import Settings
 from webhook.blocks.block import Block, Wish
 from webhook.blocks.lora import LORA
 from webhook.blocks.model import MODEL
-from webhook.blocks.parallelism import PARALLELISM, accelerators, many
+from webhook.blocks.parallelism import PARALLELISM, accelerators
 from webhook.launchers.launcher import with_flags
 
 BLOCKS: Final[tuple[Block, ...]] = (MODEL, PARALLELISM, LORA)
@@ -66,7 +66,6 @@ def _template(
             if not any(map(launch.command.flags.last, item.names)):
                 wishes.append((block.key, item))
     needed = accelerators(launch, intent, settings)
-    found |= dict.fromkeys(many(needed, intent.size))
     made = _with_words(launch, wishes)
     if made.engine is None or not needed.count:
         return made

@@ -13,7 +13,7 @@ from intent.annotations import path
 from intent.command_line.flags import CONTEXT, DATA, EXPERT_PARALLEL, LOCAL_DATA, PIPELINE, RPC, TENSOR
 from intent.errors import FieldError
 from intent.launch import Launch, on_cpu, read_size, shares_ranks
-from intent.lws import LWT, NO_ACCELERATORS, Accelerators, Intent
+from intent.lws import NO_ACCELERATORS, Accelerators, Intent
 from intent.parallelism import Parallelism
 from intent.settings import Settings
 from webhook.blocks.block import Block, Wish
@@ -91,20 +91,6 @@ def accelerators(launch: Launch, intent: Intent, settings: Settings) -> Accelera
         needed *= factor or 0
     share = -(-needed // intent.size)
     return Accelerators(settings.accelerator, share) if share else NO_ACCELERATORS
-
-
-_OF_A_NODE: Final = 8
-"""Accelerators of the largest common nodes."""
-
-
-def many(asked: Accelerators, pods: int) -> Iterator[FieldError]:
-    """Report a share that few nodes can hold: the size of the group was probably forgotten."""
-    if asked.count > _OF_A_NODE:
-        message = (
-            f"each pod requests {asked.count} {asked.resource}, and few nodes have more than {_OF_A_NODE}: "
-            f"set {LWT}.size to {-(-asked.count * pods // _OF_A_NODE)}, or request them yourself"
-        )
-        yield FieldError(path(KEY), None, message, "FI550")
 
 
 PARALLELISM: Final = Block("parallelism", KEY, parallelism, "FI117")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from catalog.engines import LABELS_BOTH, PRODUCTS, Engines, Version, has, ships, shown
+from catalog.engines import PRODUCTS, Engines, Version, ships, shown
 from catalog.flags import RELEASED, flag_tables
 from intent.annotations import COMPONENT_TYPE
 from intent.command_line.flags import CONFIG, HOST, MODE, MODEL, PIPELINE, PORT, TRANSFER, Flag, may_be_model
@@ -227,16 +227,12 @@ def _absent(launch: Launch, kind: str) -> Iterator[FieldError]:
 
 
 def _by_version(where: str, found: Transfer, version: Version, engines: Engines) -> Iterator[FieldError]:
-    """Check connectors and sides against the version of vLLM. An author's own connector module is not."""
+    """Check connectors against the version of vLLM. An author's own connector module is not."""
     named = f"vLLM {shown(version)}"
     for connector in found.connectors if "kv_connector_module_path" not in found.config else ():
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
             yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
-    sides = {one.get("kv_role") for one in found.each if one.get("kv_connector") == _ADVICE}
-    if "kv_both" in sides and not has(engines, "vllm", LABELS_BOTH, version):
-        message = f"kv_both is deprecated for {_ADVICE} in {named}: name the side"
-        yield FieldError(where, None, message, "FI507")
 
 
 def _limits(where: str, found: Transfer, launch: Launch, kind: str) -> Iterator[FieldError]:

@@ -12,13 +12,11 @@ from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
     AUTO,
     NONE,
-    SHARED_MEMORY,
     SHOWN,
     Launch,
     LaunchPlan,
     argument_path,
     countable,
-    has_memory,
     on_cpu,
     quoted,
     read_sizes,
@@ -51,10 +49,6 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield from joined(launch, intent)
         if launch.command.flags.last(PORT):
             yield from _port(launch, launcher)
-        if "shm" not in inputs.concerns and not has_memory(launch):
-            small = f"{SHARED_MEMORY} has 64 MiB, too little for NCCL and Ray"
-            message = f"{small}: mount memory there, or do not skip shm"
-            yield FieldError(f"{launch.template.engine_path}.volumeMounts", None, message, "FI510")
         if launcher.uses_ray:
             yield from _on_ray(launch)
     if launcher.uses_ray and plan.leader.command.flags.last(DATA):

@@ -696,14 +696,6 @@ _ARGUMENTS: Final = {
         "PyNcclConnector is not in vLLM 0.17.1; use NixlConnector",
         args("org/M", "--kv-transfer-config", '{"kv_connector": "PyNcclConnector", "kv_role": "kv_both"}'),
     ),
-    "a side that is deprecated": Mistake(
-        "FI507 engine.args[2]",
-        "kv_both is deprecated for NixlConnector in vLLM 0.33.0: name the side",
-        args(
-            *("org/M", "--kv-transfer-config", NIXL % "kv_both"),
-            replaced={"image": "vllm/vllm-openai:v0.33.0"},
-        ),
-    ),
     "a pipeline on a decoder": Mistake(
         "FI508 engine.args[4]",
         "NixlConnector transfers nothing to a decoder with pipeline parallel size 2",
@@ -927,11 +919,6 @@ _PARALLELISM: Final = {
         "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and runs alone: set "
         "spec.leaderWorkerTemplate.size to 2",
         args("org/M", size=1, parallelism="tensor=8,pipeline=2"),
-    ),
-    "size is forgotten, and no accelerator requested": Mistake(
-        "FI550 note:parallelism",
-        f"each pod requests 16 nvidia.com/gpu, and few nodes have more than 8: set {GROUP}.size to 2",
-        args("org/M", size=1, replaced={"resources": CPU}, parallelism="tensor=8,pipeline=2"),
     ),
 }
 _LORA: Final = {

@@ -202,8 +202,6 @@ def test_the_side_matches_the_component_type(config: str, component: str, found:
         (side("CorpConnector"), "vllm/vllm-openai:latest", []),
         (side("CorpConnector", more=',"kv_connector_module_path":"corp.kv"'), NEW, []),
         (side("MooncakeConnector"), "vllm/vllm-openai:v0.12.0", ["FI506"]),
-        (side("NixlConnector", "kv_both"), "vllm/vllm-openai:v0.23.0", ["FI507"]),
-        (side("NixlConnector", "kv_both"), NEW, []),
     ],
 )
 def test_what_the_version_lacks_or_refuses_of_a_connector_warns(
@@ -232,8 +230,6 @@ def pods(pod: Pod = Pod(), one: Engine = PLAIN, **fields: Any) -> Intent:  # noq
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1"),))), ["FI510"]),
         (pods(one=replace(PLAIN, values=(("CUDA_VISIBLE_DEVICES", "0,1,2,3,4,5,6,7"),))), []),
         (pods(one=replace(PLAIN, values=(("NVIDIA_VISIBLE_DEVICES", "all"),))), []),
-        (pods(skip=("shm",)), ["FI510"]),
-        (pods(one=replace(PLAIN, mounts=("/dev/shm/",)), skip=("shm",)), []),  # noqa: S108 - in the container
     ],
 )
 def test_pod_settings_that_break_ray_are_warnings(intent: Intent, found: list[str]) -> None:
