@@ -28,7 +28,8 @@ from catalog.engines import (
     shown,
 )
 from fusioninfer.lint.documents import read_model
-from intent.launch import AUTO, read_launch
+from intent.annotations import AUTO
+from intent.launch import read_launch
 from intent.lws import Engine, Template
 from webhook.launchers.plan import ASSUMED, choose
 

@@ -11,7 +11,7 @@ from catalog.engines import ENGINES
 from catalog.pickers.generations import PICKERS, SPLITTING
 from fusioninfer import engines
 from fusioninfer.lint.documents import read_model
-from intent.launch import AUTO, NONE
+from intent.annotations import AUTO, NONE
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 

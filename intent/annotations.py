@@ -99,6 +99,10 @@ PARTS: Final = ("env", "shm", "shm-limit", "probes", "startup-probe", "dns", "po
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
 BLOCKS: Final = ("model", "parallelism", "lora")
 """The fields of `Annotations` that add arguments to the engine's command (`webhook.blocks`)."""
+LAUNCHERS: Final = ("ray-symmetric", "vllm-native", "ray-start", "sglang")
+"""The names of the launchers, which `webhook.launchers` has in the same order."""
+AUTO: Final = "auto"
+NONE: Final = "none"
 DISAGGREGATION: Final = "pd-disaggregation"
 STRATEGIES: Final = ("prefix-cache", "kv-cache-utilization", "queue-size", "lora-affinity", DISAGGREGATION)
 SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requests to prefillers too"
@@ -340,7 +344,7 @@ class Annotations:
     launcher: str = _annotation(
         LAUNCHER,
         "a launcher of `docs/launchers.md`, `auto` (by image and flags), or `none`",
-        _must(is_label, "must be the name of a launcher, auto or none"),
+        _one_of(*LAUNCHERS, AUTO, NONE),
         absent="`auto`",
     )
     engine_container: str = _annotation(

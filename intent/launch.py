@@ -34,8 +34,6 @@ from intent.settings import Settings
 
 RAY_SYMMETRIC: Final = "ray-symmetric"
 VLLM_NATIVE: Final = "vllm-native"
-AUTO: Final = "auto"
-NONE: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)

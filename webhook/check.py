@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterator
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from catalog.codes import CODES
 from intent import Object, budget
@@ -43,7 +43,6 @@ from webhook.state import (
 )
 from webhook.templates.content import bypassed
 from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, VALIDATORS
-from webhook.validate.launch import known_launcher
 from webhook.validate.service import too_long
 from webhook.write import Write, has_record
 
@@ -79,11 +78,11 @@ def check(  # noqa: PLR0913 - what a request consists of
         about_templates = _about_templates(write, mutated=mutated, dry_run=dry_run) if is_read else ()
         unfilled = (replace(finding, softened=write_state.is_same) for finding in _unfilled(write))
         return [*about_templates, *unfilled]
-    validated = _validated(write_state, settings)
+    given = _validated(write_state, settings)
     about_record = list(
-        _about_record(write_state, validated, settings) if mutated else _no_room(write_state, settings)
+        _about_record(write_state, given, settings) if mutated else _no_room(write_state, settings)
     )
-    about_input = list(_about_input(write, validated))
+    about_input = list(_about_input(write, given))
     if any(finding.severity == "error" for finding in (*about_record, *about_input)):
         if write_state.is_same:
             about_record = [replace(one, softened=_same_templates(live, old)) for one in about_record]
@@ -148,35 +147,23 @@ _EDITED: Final = (
 # --- the input --------------------------------------------------------------------------------------
 
 
-class _Validated(NamedTuple):
-    """What validators read, None if the object has errors, and findings about the launcher that it names."""
-
-    given: Input | None = None
-    about_launcher: tuple[FieldError, ...] = ()
-
-
-def _validated(write_state: Inspected, settings: Settings) -> _Validated:
+def _validated(write_state: Inspected, settings: Settings) -> Input | None:
     """Return the input of validators: on an update with the launcher and the layout of its record."""
     write, decided = write_state.write, UNDECIDED
     if write.reading.intent is None:
-        return _Validated()
+        return None
     record = write.stored if isinstance(write_state, Pinned) else write.record
     if write.old is not None and record is not records.NO_RECORD:
         taken = record.expansion.decision
         decided = {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
-    intent, about_launcher = known_launcher(write.reading.intent)
-    given = mutate.input_of(intent, write.keeping(settings), decided=decided)
-    return _Validated(given, about_launcher)
+    return mutate.input_of(write.reading.intent, write.keeping(settings), decided=decided)
 
 
-def _about_input(write: Write, validated: _Validated) -> Iterator[FieldError]:
+def _about_input(write: Write, given: Input | None) -> Iterator[FieldError]:
     """Report what is wrong with the input of the author."""
-    given, about_launcher = validated
     yield from write.reading.errors
     if given is not None:
-        yield from about_launcher
-        absent = (*write.reading.errors, *about_launcher)
-        refused = (CONSEQUENCES.get(finding.path, frozenset()) for finding in absent)
+        refused = (CONSEQUENCES.get(finding.path, frozenset()) for finding in write.reading.errors)
         known = frozenset[str]().union(*refused)
         if any(finding.severity == "error" for finding in given.about_blocks):
             known = known.union(*(codes for field, codes in UNFILLED.items() if getattr(given.intent, field)))
@@ -222,7 +209,7 @@ _OLDER, _BYPASSED = (
 
 
 def _about_record(
-    write_state: Invalid | Pinned | Fresh, validated: _Validated, settings: Settings
+    write_state: Invalid | Pinned | Fresh, given: Input | None, settings: Settings
 ) -> Iterator[FieldError]:
     """Report an object that does not match its record, or has none."""
     write = write_state.write
@@ -235,7 +222,7 @@ def _about_record(
         yield _BYPASSED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
-    elif not _made_elsewhere(write) and _lacks_part(write_state, validated, settings):
+    elif not _made_elsewhere(write) and _lacks_part(write_state, given, settings):
         yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
@@ -258,7 +245,7 @@ def _made_elsewhere(write: Write) -> bool:
     return is_new and write.record.rules != records.RULES and write.stands()
 
 
-def _lacks_part(write_state: Pinned | Fresh, validated: _Validated, settings: Settings) -> bool:
+def _lacks_part(write_state: Pinned | Fresh, given: Input | None, settings: Settings) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object.
 
     An edited launch that stays is none that expanding would add.
@@ -267,7 +254,7 @@ def _lacks_part(write_state: Pinned | Fresh, validated: _Validated, settings: Se
     if isinstance(write_state, Pinned):
         ruled = [part.put_on for part in write.stored.expansion.parts.values()]
     else:
-        ruled = [*mutate.wishes(validated.given).values()] if validated.given else []
+        ruled = [*mutate.wishes(given).values()] if given else []
     if all(_has_part(live, overlay) for overlay in ruled if overlay):
         return False
     wished, kept = wish(write_state, settings), write.reverted.edited(live)

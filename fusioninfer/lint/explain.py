@@ -14,9 +14,8 @@ from fusioninfer.lint.library import library, seen_by
 from fusioninfer.lint.offline import is_lws, rendered
 from fusioninfer.lint.paths import joined, located
 from intent import Object
-from intent.annotations import LAUNCHER, SERVICE
+from intent.annotations import LAUNCHER, NONE, SERVICE
 from intent.errors import printable
-from intent.launch import NONE
 from intent.lws import LWT, Intent
 from intent.settings import Settings
 from intent.template import Templates

@@ -16,11 +16,9 @@ from dataclasses import replace
 from typing import Final
 
 from catalog.engines import described
-from intent.annotations import LAUNCHER
+from intent.annotations import AUTO, LAUNCHER, NONE
 from intent.command_line.flags import BACKEND, SIZES, Flag
 from intent.launch import (
-    AUTO,
-    NONE,
     RAY_SYMMETRIC,
     VLLM_NATIVE,
     Launch,

@@ -2,18 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from catalog.engines import PRODUCTS
-from intent.annotations import LAUNCHER, path
+from intent.annotations import AUTO, LAUNCHER, NONE
 from intent.command_line.command import in_ray, own_launch
 from intent.command_line.flags import BACKEND, DATA_BACKEND, DISTRIBUTED, NNODES
 from intent.command_line.programs import behind_prefixes
-from intent.errors import FieldError, nearest, suggested
+from intent.errors import FieldError
 from intent.launch import (
-    AUTO,
-    NONE,
     SHOWN,
     Launch,
     LaunchPlan,
@@ -81,15 +78,6 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield from sizes(plan, launcher, intent)
     elif plan.launches:
         yield from fits_group(plan, intent.size)
-
-
-def known_launcher(intent: Intent) -> tuple[Intent, tuple[FieldError, ...]]:
-    """Return an Intent whose launcher exists, and the error about one that does not (FI104): then `auto`."""
-    if intent.launcher in {*LAUNCHERS, AUTO, NONE, ""}:
-        return intent, ()
-    meant = suggested(nearest(intent.launcher, (*LAUNCHERS, AUTO, NONE)))
-    message = f"must be one of {', '.join(LAUNCHERS)}, {AUTO} or {NONE}{meant}"
-    return replace(intent, launcher=""), (FieldError(path(LAUNCHER), intent.launcher, message, "FI104"),)
 
 
 def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:

@@ -6,12 +6,10 @@ from typing import Final
 
 from catalog.engines import PRODUCTS
 from intent.accelerators import DEVICE_CLASS, GPUS
-from intent.annotations import LAUNCHER, LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, path
+from intent.annotations import AUTO, LAUNCHER, LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, NONE, path
 from intent.command_line.flags import DATA, DATA_BACKEND, LOCAL_DATA, PIPELINE, PORT
 from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
-    AUTO,
-    NONE,
     SHOWN,
     Launch,
     LaunchPlan,

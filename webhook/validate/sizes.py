@@ -5,11 +5,10 @@ from typing import Final
 
 from catalog.engines import HANGS, PRODUCTS
 from intent.accelerators import TPU
-from intent.annotations import LAUNCHER, PARALLELISM, path
+from intent.annotations import LAUNCHER, NONE, PARALLELISM, path
 from intent.command_line.flags import BACKEND, DATA, LOCAL_DATA, MODEL, SHARED_DATA, SIZES, TENSOR, Flag
 from intent.errors import FieldError
 from intent.launch import (
-    NONE,
     Launch,
     LaunchPlan,
     Sizes,

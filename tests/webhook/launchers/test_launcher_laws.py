@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from intent import Object
+from intent import Object, annotations
 from tests.builders.lws import changed, container, lws, put, template
 from tests.laws.strategies import TOOLS
 from webhook.launchers import LAUNCHERS
@@ -76,6 +76,7 @@ def once(file: Object) -> Object:
 
 def test_every_launcher_has_a_row() -> None:
     assert {row.launcher for row in ROWS} == {*LAUNCHERS, "auto"}
+    assert tuple(LAUNCHERS) == annotations.LAUNCHERS
 
 
 def test_every_launcher_writes_its_launch(file: Object, once: Object) -> None:
