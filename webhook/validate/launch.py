@@ -30,7 +30,7 @@ from webhook.layout import Input
 from webhook.validate.arguments import arguments, installs, not_parsed, transfer
 from webhook.validate.pods import accelerators, joined, pods
 from webhook.validate.ranks import ranks
-from webhook.validate.sizes import CHECKED, fits_group, fits_pod, sizes
+from webhook.validate.sizes import CHECKED, fits_pod, sizes
 
 _SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
 _MIXED: Final = (
@@ -45,21 +45,33 @@ _COUNT: Final = re.compile(
 
 
 def launch(inputs: Input) -> Iterator[FieldError]:
-    """Check the command of every template, then the group as a whole."""
+    """Check each command that runs, whoever launches it, then the group as a whole."""
     intent, plan = inputs.intent, inputs.plan
-    is_by_hand = plan.launcher == NONE
+    is_by_hand, is_alone = plan.launcher == NONE, intent.size == 1
     launches = tuple(read_launches(intent, inputs.settings)) if is_by_hand else plan.launches
+    if is_alone:  # an image without a command serves a model of its own
+        launches = tuple(one for one in launches[:1] if one.command.argv)
     for one in launches:
         yield from not_parsed(one)
         yield from transfer(one, inputs)
+        if one.command.kind == "distributed":
+            yield from _of_author(one, intent)
+        if is_by_hand or is_alone:
+            yield from _by_itself(one, plan.launcher, intent)
     yield from ranks(inputs, launches)
-    if is_by_hand:
-        for one in launches:
-            yield from _by_hand(one, intent)
-    elif intent.size > 1:
+    if not (is_by_hand or is_alone):
         yield from _group(inputs, LAUNCHERS[plan.launcher])
-    elif launches and launches[0].command.argv:
-        yield from _alone(launches[0], intent)
+
+
+def _by_itself(launch: Launch, launcher: str, intent: Intent) -> Iterator[FieldError]:
+    """Check a command that runs as it is, in a group of one pod or where its author launches the nodes."""
+    if launch.command.engine in CHECKED:
+        yield from arguments(launch, rewritten=False)
+        if launcher != NONE:
+            yield from accelerators(launch, 1)
+        elif not intent.parallelism:
+            yield from _unseen_ray(launch)
+    yield from fits_pod(launch, launcher, intent)
 
 
 def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
@@ -75,20 +87,8 @@ def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         yield FieldError(where, None, plan.why, plan.code)
     if plan.rewritten:
         yield from pods(inputs, launcher)
+    if plan.launches:
         yield from sizes(plan, launcher, intent)
-    elif plan.launches:
-        yield from fits_group(plan, intent.size)
-
-
-def _by_hand(launch: Launch, intent: Intent) -> Iterator[FieldError]:
-    """Check a template whose author launches the nodes: what holds for its command as it is."""
-    engine = launch.command.engine
-    if engine in CHECKED:
-        yield from arguments(launch, rewritten=False)
-        yield from () if intent.parallelism else _unseen_ray(launch)
-    elif launch.command.kind == "distributed":
-        yield from _of_author(launch, intent)
-    yield from fits_pod(launch, intent, by_hand=True)
 
 
 def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
@@ -138,25 +138,19 @@ def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
             f"{launch.image} does not look for Ray, and a rank needs {rank} accelerators, a pod has {pod}: "
             + (f"use {pod}, or remove {LAUNCHER}: {NONE}" if is_alone else f"add --{BACKEND} ray")
         )
-        shell = launch.command.shell
-        where = item_path(launch, shell.index) if shell else _where(launch)
-        yield FieldError(where, None, message, "FI569")
-
-
-def _alone(launch: Launch, intent: Intent) -> Iterator[FieldError]:
-    """Check a group of one pod, whose command runs as it is."""
-    if launch.command.engine in CHECKED:
-        yield from arguments(launch, rewritten=False)
-        yield from accelerators(launch, intent.size)
-    yield from fits_pod(launch, intent)
+        yield FieldError(_where(launch), None, message, "FI569")
 
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
-    """Check one template of a group of several pods."""
+    """Check the command of one template, and report why the launcher does not start it."""
+    command, where = launch.command, _where(launch)
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
-        yield from _left_alone(launch, plan, intent)
+        is_absent = command.kind == "unknown" and not (launch.engine.command or launch.engine.image)
+        if not (is_absent or (intent.launcher in {"", AUTO} and _is_by_hand(plan))):
+            code, cause = _reason(launch)
+            yield FieldError(where, None, f"left as it is: {cause}", code)
         return
-    if launch.command.engine in CHECKED:
+    if command.engine in CHECKED:
         yield from arguments(launch, rewritten=plan.rewritten)
     if flag := other_backend(launch, launcher):
         supported = " or ".join(launcher.executors)
@@ -170,19 +164,7 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
             f"left as it is: {plan.launcher} starts only [vllm, serve, MODEL, ...] as list items, "
             f"without Ray and without --; write that, {_SILENCE}"
         )
-        yield FieldError(_where(launch), None, message, "FI526")
-
-
-def _left_alone(launch: Launch, plan: LaunchPlan, intent: Intent) -> Iterator[FieldError]:
-    command = launch.command
-    if command.kind == "distributed":
-        yield from _of_author(launch, intent)
-    is_absent = command.kind == "unknown" and not (launch.engine.command or launch.engine.image)
-    if is_absent or (intent.launcher in {"", AUTO} and _is_by_hand(plan)):
-        return
-    code, cause = _reason(launch)
-    where = item_path(launch, command.shell.index) if command.shell else _where(launch)
-    yield FieldError(where, None, f"left as it is: {cause}", code)
+        yield FieldError(where, None, message, "FI526")
 
 
 def _is_by_hand(plan: LaunchPlan) -> bool:
@@ -217,9 +199,10 @@ def _reason(launch: Launch) -> tuple[str, str]:
 
 
 def _where(launch: Launch) -> str:
-    engine = launch.engine
+    """Return the path of what starts: the script, else the first of these fields that its author wrote."""
+    engine, shell = launch.engine, launch.command.shell
     field = "command" if engine.command else "args" if engine.args else "image"
-    return f"{launch.template.engine_path}.{field}"
+    return item_path(launch, shell.index) if shell else f"{launch.template.engine_path}.{field}"
 
 
 def _counts(launch: Launch, size: int) -> Iterator[FieldError]:

@@ -34,18 +34,18 @@ _RAY_ADDRESS: Final = "RAY_ADDRESS"
 """The variable by which an engine joins a Ray cluster that runs already."""
 
 
-def fits_pod(launch: Launch, intent: Intent, *, by_hand: bool = False) -> Iterator[FieldError]:
+def fits_pod(launch: Launch, launcher: str, intent: Intent) -> Iterator[FieldError]:
     """Check an engine that one pod runs by itself: it has the accelerators of the pod, and uses all of them.
 
-    `by_hand` is whether its author launches the nodes. Then the sizes are at most those of the pod if an
+    Where its author launches the nodes (`launcher` is `NONE`), the sizes are at most those of the pod if an
     annotation asks for them: it spans nodes only in a Ray cluster of the author's. Other pods may run some of
     the data-parallel ranks.
     """
-    engine, asked = launch.command.engine, intent.parallelism
+    engine, asked, is_by_hand = launch.command.engine, intent.parallelism, launcher == NONE
     is_joined = text_of(launch, BACKEND) == "ray" or _RAY_ADDRESS in launch.engine.env
-    if engine not in PRODUCTS or (by_hand and is_joined):
+    if engine not in PRODUCTS or (is_by_hand and is_joined):
         return
-    if not by_hand and (error := _local_data(asked, 1)):
+    if not is_by_hand and (error := _local_data(asked, 1)):
         yield error
         return
     needed, there = read_sizes(launch), countable(launch.engine)
@@ -54,30 +54,22 @@ def fits_pod(launch: Launch, intent: Intent, *, by_hand: bool = False) -> Iterat
     local = 1 if balance(launch) == "external" else local_ranks(launch)
     needed = needed if local is None else needed._replace(data=min(local, needed.data))
     is_sized = asked is not None and bool(asked.tensor or asked.pipeline or asked.data)
-    if needed.accelerators > there and (is_sized or not by_hand):
-        pods = -(-needed.accelerators // there)
-        raised = (f"set {LWT}.size to {pods}",) if intent.size < pods else ()
-        remedies = (*raised, *((f"remove {LAUNCHER}: {NONE}",) if by_hand else ()))
-        message = (
-            f"must fit the pod: {_shown(launch, needed)}, the pod requests {there}, and runs alone: "
-            f"{' and '.join(remedies)}, or lower a size"
-        )
-        yield FieldError(*_first_size(launch), message, "FI308")
-    elif engine in CHECKED or _given(launch):
-        yield from _idle(LaunchPlan(NONE, (launch,)), needed, there, 1)
-
-
-def fits_group(plan: LaunchPlan, size: int) -> Iterator[FieldError]:
-    """Check a group that is not launched and of whose engine only the sizes are known."""
-    command, needed = plan.leader.command, read_sizes(plan.leader)
-    is_sized = command.started in PRODUCTS and command.engine not in CHECKED
-    if is_sized and needed and _given(plan.leader):
-        yield from _in_all(plan, needed, size)
+    is_compared = engine in CHECKED or _given(launch)
+    if is_compared and (is_sized or not is_by_hand or needed.accelerators <= there):
+        yield from _in_all(LaunchPlan(launcher, (launch,)), needed, 1)
 
 
 def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
-    """Check that a launched group has the accelerators that its engine needs, and uses all of them."""
+    """Check that a group has the accelerators that its engine needs, and uses all of them.
+
+    Of a launch that is not written, only an engine is checked of which nothing but the sizes is known.
+    """
     leader, size, needed = plan.leader, intent.size, read_sizes(plan.leader)
+    if not plan.rewritten:
+        command = leader.command
+        if command.started in PRODUCTS and command.engine not in CHECKED and needed and _given(leader):
+            yield from _in_all(plan, needed, size)
+        return
     if _may_be_hidden(leader):
         return
     ranks = list(_ranks(plan, intent.parallelism, size))
@@ -167,14 +159,17 @@ def _uneven(plan: LaunchPlan, needed: Sizes, size: int) -> str:
 
 
 def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
-    """Compare the sizes with the accelerators of all pods."""
+    """Compare the sizes with the accelerators of all pods that run the engine."""
     there = in_group(plan, size)
     if there is None:
         return
     if needed.accelerators > there:
+        kind, pods, code = ("group", f"its {size} pods request", "FI307")
+        if size == 1:
+            kind, pods, code = ("pod", "the pod runs alone and requests", "FI308")
         shown = _shown(plan.leader, needed)
-        message = f"must fit the group: {shown}, its {size} pods request {there}; {_lowered(plan, needed)}"
-        yield FieldError(*_first_size(plan.leader), message, "FI307")
+        message = f"must fit the {kind}: {shown}, {pods} {there}; {_lowered(plan, needed)}"
+        yield FieldError(*_first_size(plan.leader), message, code)
         return
     yield from _idle(plan, needed, there, size)
     pod = countable(plan.leader.engine)
@@ -255,7 +250,7 @@ def _lowered(plan: LaunchPlan, needed: Sizes) -> str:
     """Return what to do where the ranks need more accelerators than there are."""
     pod = countable(plan.worker.engine)
     raised = f", or set {LWT}.size to {-(-needed.accelerators // pod)}" if pod else ""
-    return f"lower a size{raised}"
+    return f"lower a size{f', or remove {LAUNCHER}: {NONE}' if plan.launcher == NONE else raised}"
 
 
 def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:

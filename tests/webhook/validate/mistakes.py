@@ -103,8 +103,8 @@ def renamed(whole: Object, above: str, old: str, new: str) -> Object:
 _SIZE_FORGOTTEN: Final = {
     "size is forgotten": Mistake(
         "FI308 engine.args[2]",
-        "must fit the pod: -tp 16 = 16 accelerators, the pod requests 8, and runs alone: "
-        "set spec.leaderWorkerTemplate.size to 2, or lower a size",
+        "must fit the pod: -tp 16 = 16 accelerators, the pod runs alone and requests 8; "
+        "lower a size, or set spec.leaderWorkerTemplate.size to 2",
         args("org/M", "-tp", "16", size=None),
     ),
 }
@@ -905,7 +905,7 @@ _PARALLELISM: Final = {
     ),
     "sizes over pods that nothing joins": Mistake(
         "FI308 note:parallelism",
-        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and runs alone: remove "
+        "= 16 accelerators, the pod runs alone and requests 8; lower a size, or remove "
         "fusioninfer.io/launcher: none",
         args("org/M", launcher="none", parallelism="tensor=8,pipeline=2"),
     ),
@@ -916,7 +916,7 @@ _PARALLELISM: Final = {
     ),
     "size is forgotten, with an annotation": Mistake(
         "FI308 note:parallelism",
-        "tensor=8 x pipeline=2 = 16 accelerators, the pod requests 8, and runs alone: set "
+        "tensor=8 x pipeline=2 = 16 accelerators, the pod runs alone and requests 8; lower a size, or set "
         "spec.leaderWorkerTemplate.size to 2",
         args("org/M", size=1, parallelism="tensor=8,pipeline=2"),
     ),

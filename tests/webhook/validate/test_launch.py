@@ -344,6 +344,7 @@ def test_tensor_parallelism_over_nodes_that_nvlink_joins_is_no_warning(
         ("--model M -tp $(TP)", OLD, []),
         ("--model M", "corp/llm:1", []),
         ("--model M -dp 16 -dpl 8", OLD, []),
+        ("--model M --nnodes 2 --node-rank 0", SPANNING, ["FI512"]),
     ],
 )
 def test_a_group_of_one_pod_is_checked(args: str, image: str, found: list[str]) -> None:
