@@ -101,16 +101,6 @@ def union(*trees: Paths) -> Paths:
 # --- mutators -----------------------------------------------------------------------------------------
 
 
-def for_templates(write: Callable[[Template, Input], Overlay]) -> Mutator:
-    """Return the mutator that writes this overlay into each pod template that there will be."""
-
-    @wraps(write)
-    def mutate(inputs: Input) -> Overlay:
-        return in_group({one.field: write(one, inputs) for one in inputs.layout.templates})
-
-    return mutate
-
-
 def for_engines(write: Callable[[Template, Engine, Input], Overlay]) -> Mutator:
     """Return the mutator that writes this overlay into each pod template whose engine is known."""
 

@@ -29,7 +29,6 @@ from webhook.mutate.concern import (
     Rule,
     for_engines,
     for_launches,
-    for_templates,
     in_engine,
     in_group,
     of_containers,
@@ -109,10 +108,9 @@ LAUNCH: Final = Concern(
 # --- the leader's template ----------------------------------------------------------------------------
 
 
-@for_templates
-def split(template: Template, _inputs: Input) -> Overlay:
+def split(inputs: Input) -> Overlay:
     """Make the leader's template a copy of the workers'. The other mutators then write into both."""
-    return {COPY: "workerTemplate"} if template.made else {}
+    return in_group({one.field: {COPY: "workerTemplate"} for one in inputs.layout.templates if one.made})
 
 
 SPLIT: Final = Concern(

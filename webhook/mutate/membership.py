@@ -15,7 +15,6 @@ from intent.annotations import (
     TASK_SPEC,
 )
 from intent.gang import gang_scheduler, pod_group_name
-from intent.lws import Template
 from intent.tree import Overlay
 from webhook.layout import Input
 from webhook.mutate.concern import (
@@ -23,7 +22,6 @@ from webhook.mutate.concern import (
     SIZE,
     Concern,
     Rule,
-    for_templates,
     in_group,
     of_templates,
     union,
@@ -88,8 +86,7 @@ LABELS: Final = Concern(
 )
 
 
-@for_templates
-def gang(_template: Template, inputs: Input) -> Overlay:
+def gang(inputs: Input) -> Overlay:
     """Assign each pod to the gang scheduler, in the PodGroup of the service."""
     intent = inputs.intent
     scheduler = gang_scheduler(intent, inputs.settings)
@@ -97,7 +94,8 @@ def gang(_template: Template, inputs: Input) -> Overlay:
         return {}
     group = pod_group_name(intent.service, intent.revision)
     annotations = {GROUP_NAME: group, TASK_SPEC: intent.role_name}
-    return {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
+    pods = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
+    return in_group({one.field: pods for one in inputs.layout.templates})
 
 
 GANG: Final = Concern(

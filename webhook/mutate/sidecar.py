@@ -14,7 +14,6 @@ from intent.container import CALLS, ROUTING_PROXY
 from intent.launch import Launch, read_launch
 from intent.lws import Engine, Moved, Template
 from intent.ranks import bootstrap_of
-from intent.sidecar import SidecarOptions
 from intent.tree import Overlay
 from webhook.launchers.launcher import POD_IP
 from webhook.layout import SIDECAR as NAME
@@ -75,8 +74,9 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
     options, ranks = inputs.intent.sidecar_options, len(inputs.layout.served.serving.ports)
     env: list[Object] = [{"name": "POD_IP", "valueFrom": POD_IP}]
     health: Object = {"path": "/health", "port": moved.port}
-    secured: Object = {}
+    serving, secured = ["--secure-proxy=false"], Object()
     if options.secret:
+        serving = ["--secure-proxy=true", f"--cert-path={CERTIFICATE_DIR}"]
         health["scheme"] = "HTTPS"
         env.append({"name": "SSL_CERT_DIR", "value": TRUSTED})
         mount = {"name": CERTIFICATES, "mountPath": CERTIFICATE_DIR, "readOnly": True}
@@ -89,7 +89,9 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
         "args": [
             *(f"--port={moved.port}", f"--vllm-port={moved.to}"),
             f"{row.connector}={protocol_of(launch, row, options)}",
-            *_flags(row, options),
+            *serving,
+            *(row.tls[stage] for stage in options.tls),
+            *(row.unverified[stage] for stage in options.unverified),
             *((f"--data-parallel-size={ranks}",) if ranks > 1 else ()),
         ],
         "restartPolicy": "Always",
@@ -100,16 +102,6 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
         "securityContext": SECURITY,
         **secured,
     }
-
-
-def _flags(row: SidecarRelease, options: SidecarOptions) -> tuple[str, ...]:
-    """Return the flags of the other options."""
-    serving = ("--secure-proxy=true", f"--cert-path={CERTIFICATE_DIR}")
-    return (
-        *(serving if options.secret else ("--secure-proxy=false",)),
-        *(row.tls[stage] for stage in options.tls),
-        *(row.unverified[stage] for stage in options.unverified),
-    )
 
 
 def _repointed(template: Template, engine: Engine, moved: Moved, inputs: Input) -> Overlay:
