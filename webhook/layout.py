@@ -40,7 +40,6 @@ from intent.launch import (
     is_size,
     known_port,
     read_launch,
-    read_launches,
     read_size,
     text_of,
 )
@@ -80,7 +79,7 @@ class Layout:
 
     templates: tuple[Template, ...]
     launches: tuple[Launch, ...]
-    """Those of these templates, if the launch plan has any."""
+    """Those of these templates."""
     served: Served
     """Which pods serve, on which ports."""
     move: Moved | FieldError | None = None
@@ -141,12 +140,11 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
     plan = _plan(intent, settings, decided)
     if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
         plan = replace(plan, rewritten=False)
-    read = plan.launches or tuple(read_launches(intent, settings))
-    serves = served(intent, plan, read)
+    serves = served(intent, plan)
     serving = decided.get("serving", serves.serving)
     move = None
     if {LAUNCH, SIDECAR} <= concerns and (can_differ or serving.everywhere):
-        move = engine_move(intent, read, serving, settings)
+        move = engine_move(intent, plan.launches, serving, settings)
     if "port" in decided and isinstance(move, Moved):
         move = replace(move, to=decided["port"]) if decided["port"] else None
     is_split = (isinstance(move, Moved) and not serving.everywhere) or _must_differ(plan, serving, concerns)
@@ -159,7 +157,7 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
         moved = {
             one.field: moved_template(one, launch, move)
             for one in (templates if serving.everywhere else templates[:1])
-            for launch in read
+            for launch in plan.launches
             if launch.engine is one.engine
         }
         templates = tuple(moved.get(one.field, one) for one in templates)
@@ -254,17 +252,18 @@ SUPERVISOR_PORT: Final = 9256
 """vLLM's default of `--data-parallel-supervisor-port`."""
 
 
-def served(intent: Intent, plan: LaunchPlan, launches: tuple[Launch, ...]) -> Served:
-    """Return what a member serves, by the launch that is written, else by the author's words (`launches`)."""
-    leads = next(iter(intent.templates), None)
+def served(intent: Intent, plan: LaunchPlan) -> Served:
+    """Return what a member serves, by the launch that is written, else by the author's words."""
+    leads, launches = next(iter(intent.templates), None), plan.launches
     port = DEFAULT_PORT if leads is None else leads.proxied or port_of(leads.engine, launches)
     is_half = intent.component_type in DISAGGREGATED
     side = next((side for one in launches if (side := _side(one))), None) if is_half else None
-    return Served(port, side, _serving(intent, plan, launches))
+    return Served(port, side, _serving(intent, plan))
 
 
-def _serving(intent: Intent, plan: LaunchPlan, launches: tuple[Launch, ...]) -> Serving:
+def _serving(intent: Intent, plan: LaunchPlan) -> Serving:
     """Return which pods serve. What is not understood is taken for leaders, which always do, on one port."""
+    launches = plan.launches
     is_whole = 0 < len(launches) == len(intent.templates)
     is_native = not plan.rewritten or plan.launcher == VLLM_NATIVE
     if intent.component_type == ENCODER or not (is_whole and is_native and all(map(_serves, launches))):

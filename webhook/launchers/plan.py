@@ -42,9 +42,9 @@ _OLDER: Final = "the flags of data parallelism alone run on every vLLM from 0.9 
 
 def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     """Read every template, choose the launcher, and decide whether the launch is written for them."""
-    if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):
-        return LaunchPlan(NONE)
     launches = tuple(read_launches(intent, settings))
+    if NONE in (intent.launcher, "" if intent.launcher else settings.launcher):
+        return LaunchPlan(NONE, launches)
     plan = choose(launches, intent.launcher, settings.launcher)
     launcher = LAUNCHERS.get(plan.launcher)
     complete = bool(launches) and len(launches) == len(intent.templates)
@@ -92,8 +92,9 @@ def stays(launcher: str, now: LaunchPlan, then: LaunchPlan) -> bool:
     They do while it is unknown whether the images run it and the kind of launch is the same, if the launcher
     takes the commands: a release that chooses otherwise for such images changes nothing that is stored.
     """
-    is_able = launcher in LAUNCHERS and bool(now.launches) and _fits(now.launches, launcher)
-    return is_able and _runs(now.launches, launcher) is None and _kind(now) == _kind(then)
+    launches = now.launches
+    is_able = now.launcher != NONE and launcher in LAUNCHERS and bool(launches) and _fits(launches, launcher)
+    return is_able and _runs(launches, launcher) is None and _kind(now) == _kind(then)
 
 
 def _kind(plan: LaunchPlan) -> tuple[object, ...]:

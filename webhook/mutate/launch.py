@@ -6,7 +6,7 @@ No other mutator writes command and args.
 from typing import Final
 
 from intent import Object
-from intent.annotations import LAUNCHER, LORA, MODEL, PARALLELISM, STRATEGY
+from intent.annotations import LAUNCHER, LORA, MODEL, NONE, PARALLELISM, STRATEGY
 from intent.container import HOOKS, SIDE_CHANNEL
 from intent.launch import SHARED_MEMORY, Launch, has_memory, has_tls
 from intent.lws import Engine, Template
@@ -139,7 +139,8 @@ _ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
 def env(inputs: Input) -> Overlay:
     """Set the variables. They come first in the list, so that the author's variables may refer to them."""
     plan = inputs.plan
-    launches = inputs.layout.launches if plan.rewritten or inputs.intent.size == 1 else ()
+    is_alone = inputs.intent.size == 1 and plan.launcher != NONE
+    launches = inputs.layout.launches if plan.rewritten or is_alone else ()
     needs = LAUNCHERS[plan.launcher].env if plan.rewritten else None
     templates: dict[str, Overlay] = {}
     for one in launches:

@@ -17,7 +17,6 @@ from intent.launch import (
     argument_path,
     gpus,
     item_path,
-    read_launches,
     read_sizes,
     value_of,
 )
@@ -48,7 +47,7 @@ def launch(inputs: Input) -> Iterator[FieldError]:
     """Check each command that runs, whoever launches it, then the group as a whole."""
     intent, plan = inputs.intent, inputs.plan
     is_by_hand, is_alone = plan.launcher == NONE, intent.size == 1
-    launches = tuple(read_launches(intent, inputs.settings)) if is_by_hand else plan.launches
+    launches = plan.launches
     if is_alone:  # an image without a command serves a model of its own
         launches = tuple(one for one in launches[:1] if one.command.argv)
     for one in launches:

@@ -23,7 +23,7 @@ from intent.annotations import (
 )
 from intent.errors import FieldError, nearest, suggested
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG, gang_scheduler, pod_group_name
-from intent.launch import Launch, read_launches
+from intent.launch import Launch
 from intent.lws import Intent, Probe, Template
 from intent.names import longest_name
 from intent.pickers.configuration import check_config
@@ -156,9 +156,9 @@ _ANSWERS: Final = ("vllm", "sglang")
 def probes(inputs: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template; of launches by hand, the port alone."""
     intent, plan, serving = inputs.intent, inputs.plan, inputs.layout.served.serving
-    own = plan.launches or tuple(read_launches(intent, inputs.settings))
+    own = plan.launches
     if intent.routing.wanted and intent.component_type != ENCODER:
-        yield from _unready(own if serving.everywhere else own[:1], own)
+        yield from _unready(own if serving.everywhere else own[:1])
     for launch in inputs.layout.launches if plan.rewritten else own if serving.ports else ():
         removed = misplaced(launch, inputs) if launch.engine.probes else ()
         for probe in launch.engine.probes:
@@ -166,7 +166,7 @@ def probes(inputs: Input) -> Iterator[FieldError]:
                 yield FieldError(f"{launch.template.engine_path}.{probe.field}", None, message, "FI505")
 
 
-def _unready(servers: tuple[Launch, ...], launches: tuple[Launch, ...]) -> Iterator[FieldError]:
+def _unready(servers: tuple[Launch, ...]) -> Iterator[FieldError]:
     """FI571: routes send requests to pods that are Ready, as one without a probe is while it loads."""
     for launch in servers:
         engine = launch.engine
@@ -174,7 +174,7 @@ def _unready(servers: tuple[Launch, ...], launches: tuple[Launch, ...]) -> Itera
         if is_known and all(probe.field != "readinessProbe" for probe in engine.probes):
             message = (
                 "without it a pod is Ready, and gets requests, while its model loads: write "
-                f"readinessProbe: {{httpGet: {{path: /health, port: {port_of(engine, launches)}}}}}"
+                f"readinessProbe: {{httpGet: {{path: /health, port: {port_of(engine, servers)}}}}}"
             )
             yield FieldError(f"{launch.template.engine_path}.readinessProbe", None, message, "FI571")
             return
