@@ -154,14 +154,10 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
         templates = (made, *templates)
         launches = (*(replace(one, template=made) for one in launches), *launches)
     if isinstance(move, Moved):
-        moved = {
-            one.field: moved_template(one, launch, move)
-            for one in (templates if serving.everywhere else templates[:1])
-            for launch in plan.launches
-            if launch.engine is one.engine
-        }
-        templates = tuple(moved.get(one.field, one) for one in templates)
-        launches = tuple(_moved(one, moved.get(one.template.field), settings) for one in launches)
+        count = len(launches) if serving.everywhere else 1
+        launches = (*(_moved(one, move, settings) for one in launches[:count]), *launches[count:])
+        by_field = {one.template.field: one.template for one in launches}
+        templates = tuple(by_field.get(one.field, one) for one in templates)
     layout = Layout(templates, launches, replace(serves, serving=serving), move)
     return Input(intent, settings, plan, layout, concerns, full.findings)
 
@@ -177,11 +173,10 @@ def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> Lau
     return replace(plan, **taken) if taken else plan
 
 
-def _moved(launch: Launch, moved: Template | None, settings: Settings) -> Launch:
-    """Return the launch of a template, read again if its engine moves."""
-    if moved is None or moved.engine is None:
-        return launch
-    return read_launch(moved, moved.engine, settings.engines, launch.pods)
+def _moved(launch: Launch, move: Moved, settings: Settings) -> Launch:
+    """Return the launch of a template whose engine moves, read again."""
+    template = moved_template(launch.template, launch, move)
+    return read_launch(template, template.engine or launch.engine, settings.engines, launch.pods)
 
 
 def _must_differ(plan: LaunchPlan, serving: Serving, concerns: frozenset[str]) -> bool:
