@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final
 
 from intent import Object
 from intent.container import HOOKS
 from intent.launch import Launch
-from intent.lws import Engine, Template
+from intent.lws import Engine
 from intent.tree import NOTHING, Overlay
 from webhook.layout import Input
 
@@ -101,26 +101,21 @@ def union(*trees: Paths) -> Paths:
 # --- mutators -----------------------------------------------------------------------------------------
 
 
-def for_engines(write: Callable[[Template, Engine, Input], Overlay]) -> Mutator:
-    """Return the mutator that writes this overlay into each pod template whose engine is known."""
+def for_launches(write: Callable[[Launch, Input], Overlay], *, written: bool = True) -> Mutator:
+    """Return the mutator that writes this overlay into each pod template whose engine is known.
+
+    `written` is whether it does so only where a launcher is written.
+    """
 
     @wraps(write)
     def mutate(inputs: Input) -> Overlay:
-        templates = inputs.layout.templates
-        return in_group({one.field: write(one, one.engine, inputs) for one in templates if one.engine})
-
-    return mutate
-
-
-def for_launches(write: Callable[[Launch, Input], Overlay]) -> Mutator:
-    """Return the mutator that writes this overlay into each pod template with a launcher."""
-
-    @wraps(write)
-    def mutate(inputs: Input) -> Overlay:
-        launches = inputs.layout.launches if inputs.plan.rewritten else ()
+        launches = inputs.layout.launches if inputs.plan.rewritten or not written else ()
         return in_group({one.template.field: write(one, inputs) for one in launches})
 
     return mutate
+
+
+for_engines: Final = partial(for_launches, written=False)
 
 
 def in_group(templates: Mapping[str, Overlay]) -> Overlay:

@@ -9,7 +9,6 @@ from intent import Object
 from intent.annotations import LAUNCHER, LORA, MODEL, NONE, PARALLELISM, STRATEGY
 from intent.container import HOOKS, SIDE_CHANNEL
 from intent.launch import SHARED_MEMORY, Launch, has_memory, has_tls
-from intent.lws import Engine, Template
 from intent.names import WAIT_FOR_LEADER
 from intent.ranks import read_transfer
 from intent.read import SHM as VOLUME
@@ -44,16 +43,14 @@ from webhook.mutate.concern import PROBES as PROBE_FIELDS
 
 
 @for_engines
-def launch(template: Template, engine: Engine, inputs: Input) -> Overlay:
+def launch(launch: Launch, inputs: Input) -> Overlay:
     """Write command and args for the launcher, or only what blocks and a moved port change in them.
 
     Where a block or a sidecar changed the engine's command and args, those that no launcher writes are
     written too. The limit of accelerators is their request too: they cannot be overcommitted.
     """
-    plan, fields = inputs.plan, dict[str, object]()
-    launches = inputs.layout.launches if plan.rewritten else ()
-    own_launch = next((one for one in launches if one.template.field == template.field), None)
-    container = LAUNCHERS[plan.launcher].write(own_launch, plan) if own_launch else Container()
+    plan, template, engine, fields = inputs.plan, launch.template, launch.engine, dict[str, object]()
+    container = LAUNCHERS[plan.launcher].write(launch, plan) if plan.rewritten else Container()
     is_changed = bool(template.moved or template.filled)
     for field, items, own in (
         ("command", container.command, engine.command),
@@ -136,19 +133,17 @@ _ADDRESS: Final[Object] = {"name": SIDE_CHANNEL, "valueFrom": POD_IP}
 """Where NIXL is reached. The default is localhost, which no other pod can reach (vLLM `vllm/envs.py`)."""
 
 
-def env(inputs: Input) -> Overlay:
+@for_engines
+def env(launch: Launch, inputs: Input) -> Overlay:
     """Set the variables. They come first in the list, so that the author's variables may refer to them."""
     plan = inputs.plan
+    needed = [*(LAUNCHERS[plan.launcher].env(launch) if plan.rewritten else ())]
     is_alone = inputs.intent.size == 1 and plan.launcher != NONE
-    launches = inputs.layout.launches if plan.rewritten or is_alone else ()
-    needs = LAUNCHERS[plan.launcher].env if plan.rewritten else None
-    templates: dict[str, Overlay] = {}
-    for one in launches:
-        transfer = read_transfer(one) if one.command.engine == "vllm" else None
-        is_nixl = transfer and any(name.startswith("Nixl") for name in transfer.connectors)
-        needed = [*(needs(one) if needs else ()), *((_ADDRESS,) if is_nixl else ())]
-        templates[one.template.field] = in_engine(one.engine, {"env": needed} if needed else {})
-    return in_group(templates)
+    is_read = (plan.rewritten or is_alone) and launch.command.engine == "vllm"
+    transfer = read_transfer(launch) if is_read else None
+    if transfer and any(name.startswith("Nixl") for name in transfer.connectors):
+        needed.append(_ADDRESS)
+    return in_engine(launch.engine, {"env": needed} if needed else {})
 
 
 ENV: Final = Concern(

@@ -11,9 +11,10 @@ from intent import Object
 from intent.annotations import LORA as ADAPTERS
 from intent.annotations import MODEL as MODEL_URI
 from intent.annotations import MODEL_SECRET
+from intent.launch import Launch
 from intent.lora import DOWNLOADS, Adapter
 from intent.lora import INITIALIZER as ADAPTER_INITIALIZER
-from intent.lws import Engine, Template
+from intent.lws import Engine
 from intent.model import CACHE, INITIALIZER, MODELS, SECRET_VOLUME, VOLUME, Model, Uri
 from intent.tree import Overlay
 from webhook.layout import Input
@@ -52,12 +53,12 @@ _WRITES: Final = union(
 
 
 @for_engines
-def model(_template: Template, engine: Engine, inputs: Input) -> Overlay:
+def model(launch: Launch, inputs: Input) -> Overlay:
     """Mount the model or its cache in every engine, and download it first where no engine could.
 
     An author's own mount at the path holds the model, or the cache.
     """
-    asked = inputs.intent.artifact
+    asked, engine = inputs.intent.artifact, launch.engine
     if asked is None:
         return {}
     container: Overlay = {"env": _cache(asked)} if asked.is_cached else {}
@@ -134,14 +135,14 @@ MODEL: Final = Concern(
 
 
 @for_engines
-def lora(_template: Template, engine: Engine, inputs: Input) -> Overlay:
+def lora(launch: Launch, inputs: Input) -> Overlay:
     """Mount every adapter in every engine, and download it first where the engine does not.
 
     A mount of the author's at the path of an adapter holds its files. Adapters of one service share one
     volume for what is downloaded, a directory each. No mount is inside of another one: below a mount that is
     only read, no container could create its directory.
     """
-    intent = inputs.intent
+    intent, engine = inputs.intent, launch.engine
     by_engine, secret = intent.downloads_models, intent.model_secret
     needed = [one for one in intent.adapters.adapters if one.mount not in engine.mounts]
     mounted = [one for one in needed if one.argument(by_engine=by_engine) == one.path]

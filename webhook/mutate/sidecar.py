@@ -11,8 +11,8 @@ from intent import Object
 from intent.annotations import PICKER, STRATEGY
 from intent.annotations import SIDECAR as SIDECAR_OPTIONS
 from intent.container import CALLS, ROUTING_PROXY
-from intent.launch import Launch, read_launch
-from intent.lws import Engine, Moved, Template
+from intent.launch import Launch
+from intent.lws import Moved
 from intent.ranks import bootstrap_of
 from intent.tree import Overlay
 from webhook.launchers.launcher import POD_IP
@@ -52,21 +52,21 @@ _WITH_PORT: Final = CALLS | {"grpc"}
 
 
 @for_engines
-def sidecar(template: Template, engine: Engine, inputs: Input) -> Overlay:
+def sidecar(launch: Launch, inputs: Input) -> Overlay:
     """Inject the sidecar on the ports that clients call, and point the probes at the engine's new port."""
-    moved, row = template.moved, sidecar_of(inputs.intent, inputs.settings)
+    moved, row = launch.template.moved, sidecar_of(inputs.intent, inputs.settings)
     if moved is None or row is None:
         return {}
     secret, opens = inputs.intent.sidecar_options.secret, "port" not in inputs.intent.skip
     count = len(inputs.layout.served.serving.ports) or 1
     declared = [
-        at for at in range(moved.port, moved.port + count) if opens and at not in template.ports.taken
+        at for at in range(moved.port, moved.port + count) if opens and at not in launch.template.ports.taken
     ]
-    proxy = _proxy(moved, row, read_launch(template, engine, inputs.settings.engines), declared, inputs)
+    proxy = _proxy(moved, row, launch, declared, inputs)
     ports: Overlay = {"ports": [{"containerPort": moved.to + at} for at in range(count)]} if opens else {}
-    container = ports | _repointed(template, engine, moved, inputs)
+    container = ports | _repointed(launch, moved, inputs)
     volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": secret}}]} if secret else {}
-    return in_engine(engine, container, {"initContainers": [proxy]} | volumes)
+    return in_engine(launch.engine, container, {"initContainers": [proxy]} | volumes)
 
 
 def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int], inputs: Input) -> Object:
@@ -104,9 +104,9 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
     }
 
 
-def _repointed(template: Template, engine: Engine, moved: Moved, inputs: Input) -> Overlay:
+def _repointed(launch: Launch, moved: Moved, inputs: Input) -> Overlay:
     """Return probes and hooks of the served port, by number or name, with the engine's new port."""
-    names, probes = dict(template.ports.named), (*engine.probes, *engine.hooks)
+    names, probes = dict(launch.template.ports.named), (*launch.engine.probes, *launch.engine.hooks)
     served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
     mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, inputs))
     return of_probes({one.field: {one.handler: {"port": moved.to}} for one in mine})
