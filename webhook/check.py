@@ -67,7 +67,8 @@ def check(  # noqa: PLR0913 - what a request consists of
         case NotOurs():
             return [_EJECTED] if write_state.is_ejected else []
         case Settled():
-            return _scaled(live, old or {})
+            # it depends on the replicas, and a settled update changes nothing else that is checked
+            return ratcheted(list(too_long(*pods_of(live))), lambda: too_long(*pods_of(old or {})))
         case Unreadable(error):
             is_same = records.find(live) == records.find(old) and _same_templates(live, old)
             return [replace(error, softened=is_same)]
@@ -90,11 +91,6 @@ def check(  # noqa: PLR0913 - what a request consists of
         elif write.before is not None and write.before.has_record:
             about_input = _softened(about_input, write, settings, OF_AUTHORS)
     return sorted((*about_record, *about_input), key=lambda finding: finding.severity != "error")
-
-
-def _scaled(live: Object, old: Object) -> list[FieldError]:
-    """Report what depends on the replicas: a settled update changes nothing else that is checked."""
-    return ratcheted(list(too_long(*pods_of(live))), lambda: too_long(*pods_of(old)))
 
 
 def _softened(
