@@ -27,7 +27,7 @@ from webhook.launchers.plan import other_backend, serves
 from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
 from webhook.validate.arguments import arguments, installs, not_parsed, transfer
-from webhook.validate.pods import accelerators, joined, pods
+from webhook.validate.pods import accelerators, pods, unsuited
 from webhook.validate.ranks import ranks
 from webhook.validate.sizes import CHECKED, fits_pod, sizes
 
@@ -104,7 +104,7 @@ def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
         yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
     if intent.size > 1:
-        yield from joined(launch, intent)
+        yield from unsuited(launch, intent)
 
 
 def _lacks(launch: Launch) -> Iterator[str]:

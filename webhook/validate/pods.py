@@ -44,11 +44,9 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
         if launch.image.engine and not runs(launch, launcher):
             yield from _image(launch, plan, launcher)
         yield from accelerators(launch, intent.size)
-        yield from joined(launch, intent)
+        yield from unsuited(launch, intent, on_ray=launcher.uses_ray)
         if launch.command.flags.last(PORT):
             yield from _port(launch, launcher)
-        if launcher.uses_ray:
-            yield from _on_ray(launch)
     if launcher.uses_ray and plan.leader.command.flags.last(DATA):
         yield from _data_ranks(plan.leader)
     if plan.leader is not plan.worker:
@@ -96,20 +94,32 @@ def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
         yield FieldError(where, None, message, "FI538")
 
 
-def joined(launch: Launch, intent: Intent) -> Iterator[FieldError]:
-    """Report pods that restart alone, and those that cannot resolve the leader's name.
+def unsuited(launch: Launch, intent: Intent, *, on_ray: bool = False) -> Iterator[FieldError]:
+    """FI510: pods that restart alone, or cannot resolve the leader's name; and what Ray does not bear.
 
-    With hostNetwork a pod asks the node's resolver, unless its policy says otherwise.
+    With hostNetwork a pod asks the node's resolver, unless its policy says otherwise; two pods of Ray meet
+    there. Ray counts the devices that a pod requests.
     """
+    pod, where = launch.template.pod.value, f"{launch.template.path}.spec"
     if intent.restart_policy not in _RECREATES and launch.template is intent.templates[-1]:
         message = (
             f"{intent.restart_policy[:SHOWN]} restarts a pod alone, which cannot rejoin the engine: "
             "use RecreateGroupOnPodRestart"
         )
         yield FieldError(f"{LWT}.restartPolicy", None, message, "FI510")
-    if not launch.template.pod.value.host_dns:
+    if not pod.host_dns:
         message = "hostNetwork without it cannot resolve the leader's name: set ClusterFirstWithHostNet"
-        yield FieldError(f"{launch.template.path}.spec.dnsPolicy", None, message, "FI510")
+        yield FieldError(f"{where}.dnsPolicy", None, message, "FI510")
+    if on_ray and pod.host_network:
+        message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
+        yield FieldError(f"{where}.hostNetwork", None, message, "FI510")
+    for name, value in launch.engine.values if on_ray else ():
+        there, named = countable(launch.engine), 0 if value in _NOT_DEVICES else len(value.split(","))
+        if name in _DEVICES and there and named and named != there:
+            message = (
+                f"{name} names {named}, the pod requests {there}: Ray exits without an error; remove {name}"
+            )
+            yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI510")
 
 
 def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
@@ -119,20 +129,6 @@ def _port(launch: Launch, launcher: Launcher) -> Iterator[FieldError]:
         user, free = "Ray" if launcher.uses_ray else "the launch", PRODUCTS[launch.command.engine].port
         message = f"must be another port: {user} uses {port} on the leader; {free} is free"
         yield FieldError(argument_path(launch, flag.value_at), port, message, "FI311")
-
-
-def _on_ray(launch: Launch) -> Iterator[FieldError]:
-    """Report Ray on the node's network, where pods meet, and devices that are not those it counts."""
-    if launch.template.pod.value.host_network:
-        message = "two pods of a group on one node would share Ray's ports: remove hostNetwork"
-        yield FieldError(f"{launch.template.path}.spec.hostNetwork", None, message, "FI510")
-    for name, value in launch.engine.values:
-        there, named = countable(launch.engine), 0 if value in _NOT_DEVICES else len(value.split(","))
-        if name in _DEVICES and there and named and named != there:
-            message = (
-                f"{name} names {named}, the pod requests {there}: Ray exits without an error; remove {name}"
-            )
-            yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI510")
 
 
 def _data_ranks(launch: Launch) -> Iterator[FieldError]:
