@@ -32,9 +32,6 @@ from intent.lws import Engine, Intent, Template
 from intent.served import LEADERS, Serving
 from intent.settings import Settings
 
-RAY_SYMMETRIC: Final = "ray-symmetric"
-VLLM_NATIVE: Final = "vllm-native"
-
 
 @dataclass(frozen=True, slots=True)
 class Launch:

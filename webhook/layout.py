@@ -32,7 +32,6 @@ from intent.errors import FieldError
 from intent.gang import DISAGGREGATED, ENCODER
 from intent.image import read_image
 from intent.launch import (
-    VLLM_NATIVE,
     Decision,
     Launch,
     LaunchPlan,
@@ -51,6 +50,7 @@ from intent.shapes import number
 from webhook.blocks import Filled, filled
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
+from webhook.launchers.vllm_native import VLLM_NATIVE
 from webhook.move import engine_move, moved_template
 
 LAUNCH: Final = "launch"

@@ -14,7 +14,7 @@ from webhook.launchers.ray import PORT as RAY_PORT
 from webhook.launchers.ray import has_ray, ray_env, ray_start, ray_symmetric, symmetric_env
 from webhook.launchers.sglang import ANSWERS, sglang
 from webhook.launchers.sglang import PORT as SGLANG_PORT
-from webhook.launchers.vllm_native import has_native, native_env, takes, vllm_native
+from webhook.launchers.vllm_native import VLLM_NATIVE, has_native, native_env, takes, vllm_native
 
 LAUNCHERS: Final[dict[str, Launcher]] = {
     "ray-symmetric": Launcher(
@@ -27,7 +27,7 @@ LAUNCHERS: Final[dict[str, Launcher]] = {
         port=RAY_PORT,
         env=symmetric_env,
     ),
-    "vllm-native": Launcher(
+    VLLM_NATIVE: Launcher(
         vllm_native,
         summary="vLLM's own `--nnodes`, or its flags of data parallelism alone",
         executors=("mp", "uni", "external_launcher"),

@@ -19,8 +19,6 @@ from catalog.engines import described
 from intent.annotations import AUTO, LAUNCHER, NONE
 from intent.command_line.flags import BACKEND, SIZES, Flag
 from intent.launch import (
-    RAY_SYMMETRIC,
-    VLLM_NATIVE,
     Launch,
     LaunchPlan,
     read_launches,
@@ -33,7 +31,7 @@ from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.ray import asks_for_ray
-from webhook.launchers.vllm_native import has_ranks, is_older, on_tpu
+from webhook.launchers.vllm_native import VLLM_NATIVE, has_ranks, is_older, on_tpu
 
 ASSUMED: Final = "FI527"
 """The code of a choice that rests on an assumption about the image."""
@@ -122,7 +120,7 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
         return LaunchPlan(default, launches, "it is the default of the settings")
     if not verdicts:
         able = (name for name in order if _runs(launches[:1], name) is not False)
-        name = next(able, order[0] if order else RAY_SYMMETRIC)
+        name = next(able, order[0] if order else next(iter(LAUNCHERS)))
         return LaunchPlan(name, launches, starts=False)
     fits = [*verdicts]
     unknown = [name for name in fits if verdicts[name] is None]

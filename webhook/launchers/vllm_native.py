@@ -34,6 +34,7 @@ from intent.launch import (
 from intent.ranks import Ranks, balance, read_ranks
 from webhook.launchers.launcher import HOST_IP, Args, Container, appended, behind_prefix, in_script, scripted
 
+VLLM_NATIVE: Final = "vllm-native"
 LEADER: Final = "$(LWS_LEADER_ADDRESS)"
 INDEX: Final = "$(LWS_WORKER_INDEX)"
 _HEADLESS: Final = "--headless"

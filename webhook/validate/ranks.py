@@ -22,7 +22,6 @@ from intent.command_line.flags import (
 )
 from intent.errors import FieldError
 from intent.launch import (
-    VLLM_NATIVE,
     Launch,
     LaunchPlan,
     argument_path,
@@ -36,7 +35,7 @@ from intent.lws import Intent
 from intent.ranks import ASKED, Ranks, balance, is_headless, local_ranks, read_ranks
 from intent.served import HIGHEST, MOST_SERVED, bounded
 from intent.service.routes import MOST_PORTS
-from webhook.launchers.vllm_native import gets_older
+from webhook.launchers.vllm_native import VLLM_NATIVE, gets_older
 from webhook.layout import Input, servers
 
 _INDEPENDENT: Final = (0, 14)
