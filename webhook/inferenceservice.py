@@ -13,7 +13,6 @@ from intent.annotations import INJECT, NO_ROUTING, Routing
 from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.picker import arguments, removed
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
 from intent.service.allowed import brought, not_allowed
@@ -24,8 +23,6 @@ from intent.template import Templates
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
 
-Arguments = tuple[tuple[str, str], ...]
-"""Of the endpoint picker: each with its path in the router's template."""
 NO_PARENT: Final = "has no effect: set its parentRefs, or gateway; otherwise no HTTPRoute is created"
 
 
@@ -70,7 +67,7 @@ def _findings(
             if reported.isdisjoint({(finding.path, ""), key}):
                 reported.add(key)
                 yield finding
-    asked, _, split = _configuration(service)
+    asked, split = _configuration(service)
     is_kept = split and not asked.picker  # of the generation of the sidecars, which are not here
     same = known_service is not None and (is_kept or _configuration(known_service) == _configuration(service))
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
@@ -80,20 +77,18 @@ def _findings(
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:
-    """Check the author's configuration and flags against the endpoint picker that gets them."""
-    asked, given, split = _configuration(service)
-    if service.router:
-        where = f"spec.roles[{service.router.index}]"
+    """Check the author's configuration against the endpoint picker that gets it."""
+    asked, split = _configuration(service)
+    if service.router and asked.config:
+        where = f"spec.roles[{service.router.index}].endpointPickerConfig"
         picker = picker_of(asked, split=split, settings=settings)
-        yield from removed(given, f"{where}.template", picker)
-        if asked.config:
-            yield from check_config(asked.config, picker, f"{where}.endpointPickerConfig")
+        yield from check_config(asked.config, picker, where)
 
 
-def _configuration(service: InferenceServiceIntent) -> tuple[Routing, Arguments, bool]:
-    """Return the configuration, the endpoint picker's arguments, and whether roles are disaggregated."""
-    split, router = any(role.component_type in DISAGGREGATED for role in service.roles), service.router
-    return (router.routing, tuple(arguments(router.template)), split) if router else (NO_ROUTING, (), split)
+def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
+    """Return what the router asks for, and whether roles are disaggregated."""
+    split = any(role.component_type in DISAGGREGATED for role in service.roles)
+    return service.router.routing if service.router else NO_ROUTING, split
 
 
 def _of_routes(service: InferenceServiceIntent) -> Iterator[FieldError]:

@@ -55,7 +55,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI733": Error(
         "the template of the router changes what the endpoint picker depends on",
         "remove the field in the message, or use the one that it names",
-        "its Deployment, Service and rights need what the controller sets; or the flag stops this one",
+        "its Deployment, Service and rights need what the controller sets",
         event="PickerTemplateInvalid",
     ),
     "FI734": Error(

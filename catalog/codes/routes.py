@@ -56,7 +56,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI812": Error(
         "the EndpointPickerConfig stops the endpoint picker",
         "correct what the message names, or choose another generation with fusioninfer.io/picker",
-        "generations have different fields, plugins, parameters and feature gates, and read them strictly",
+        "it is no YAML, too long, or of a kind or version that the endpoint picker does not read",
         event="PickerConfigInvalid",
     ),
     "FI821": Error(

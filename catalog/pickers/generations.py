@@ -2,25 +2,14 @@
 
 Those of llm-d 0.9 and 0.10 are by their sources (llm-d/llm-d-router): the tests run none of them.
 
-A generation is a row; to support another one, add a row. Configurations of authors are checked in full for
-the newest ones, whose rows have plugins, fields and gates. Sources are files of the tag in the image:
-`cmd/epp/runner/runner.go` and `pkg/epp/server/options.go` (flags), `apix/config/v1alpha1` (fields),
-`pkg/epp/config/loader` (validation), `pkg/epp/server` (watched resources).
+A generation is a row; to support another one, add a row. Sources are files of the tag in the image:
+`cmd/epp/runner/runner.go` and `pkg/epp/server/options.go` (flags), `apix/config/v1alpha1` (configuration),
+`pkg/epp/server` (watched resources).
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
-
-from catalog.pickers.fields import FIELDS_0_7, FIELDS_0_10, FIELDS_1_5, Fields
-from catalog.pickers.plugins import (
-    GIE_1_5,
-    LLM_D_0_7,
-    LLM_D_0_10,
-    PREFIX_PRODUCER,
-    PREFIX_SCORER,
-    Plugins,
-)
 
 CONFIG_KIND: Final = "EndpointPickerConfig"
 CONFIG_API: Final = "inference.networking.x-k8s.io/v1alpha1"
@@ -80,20 +69,10 @@ class Picker:
     """None: it does not support prefill and decode."""
     is_limited: bool = True
     """Whether its prefix scorer has the parameters that limit what it keeps."""
-    plugins: Plugins = ()
-    """Empty: the configuration of an author is not checked beyond its kind."""
     apis: tuple[str, ...] = (CONFIG_API,)
     """The versions of configurations that it reads; its own are of the first."""
-    fields: Fields = field(default_factory=dict)
-    """The fields of its configuration; any other one stops it."""
-    gates: tuple[str, ...] = ()
-    """The feature gates that it knows; any other one stops it."""
-    fatal: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """Parameters (plugin, parameter) of earlier generations that stop it, each with its replacement."""
     flags: tuple[str, ...] = ()
     """In addition to those of every generation."""
-    removed: frozenset[str] = frozenset()
-    """Names of flags of other generations that stop it."""
     env: tuple[tuple[str, str], ...] = ()
     rights: tuple[PickerRight, ...] = (*_WATCHES, _REWRITES)
     needs: tuple[str, ...] = ()
@@ -136,28 +115,6 @@ _OBJECTIVES_CRD: Final = f"inferenceobjectives.{OBJECTIVES}"
 """GIE before 1.3 does not check that it exists (`pkg/epp/server/controller_manager.go`)."""
 _NEW_NAME: Final = "--kv-cache-usage-percentage-metric=vllm:kv_cache_usage_perc"
 """vLLM's name since 0.11; GIE before 1.3 defaults to the old name, and GIE 1.5 rejects the flag."""
-_MOVED: Final = {
-    **{
-        (PREFIX_SCORER, name): f"that of {PREFIX_PRODUCER}"
-        for name in (
-            *("blockSize", "blockSizeTokens", "maxPrefixTokensToMatch", "maxPrefixBlocksToMatch"),
-            *("lruCapacityPerServer", "autoTune"),
-        )
-    },
-    ("pd-profile-handler", "threshold"): "prefix-based-pd-decider",
-}
-"""Where parameters have gone since llm-d 0.9 (`pkg/epp/framework/plugins`)."""
-_NAMES: Final = frozenset(
-    f"{name}-metric"
-    for name in (
-        *("total-queued-requests", "total-running-requests", "kv-cache-usage-percentage"),
-        *("lora-info", "cache-info"),
-    )
-)
-_SCRAPES: Final = frozenset(
-    f"model-server-metrics-{name}" for name in ("port", "path", "scheme", "https-insecure-skip-verify")
-)
-"""Flags that are configured since: by core-metrics-extractor, and by metrics-data-source."""
 _OF_ROUTER: Final[tuple[PickerRight, ...]] = (
     *_WATCHES,
     _REWRITES,
@@ -203,13 +160,7 @@ PICKERS: Final = {
         ),
         Picker("gie-1.3", f"{_GIE}:v1.3.1", active_ports=False),
         Picker("gie-1.4", f"{_GIE}:v1.4.0"),
-        Picker(
-            "gie-1.5",
-            f"{_GIE}:v1.5.0",
-            plugins=GIE_1_5,
-            fields=FIELDS_1_5,
-            gates=("dataLayer", "enableLegacyMetrics", "flowControl"),
-        ),
+        Picker("gie-1.5", f"{_GIE}:v1.5.0"),
         Picker(
             "llm-d-0.4",
             f"{_LLM_D}:v0.4.0",
@@ -233,10 +184,6 @@ PICKERS: Final = {
             "llm-d-0.7",
             f"{_LLM_D}:v0.7.1",
             _sidecar(f"{_SIDECAR}:v0.7.1", "nixlv2", "shared-storage", "sglang"),
-            plugins=LLM_D_0_7,
-            fields=FIELDS_0_7,
-            gates=("dataLayer", "flowControl", "prepareDataPlugins"),
-            fatal={(PREFIX_SCORER, "blockSize"): "blockSizeTokens, in tokens"},
             env=(("OTEL_TRACES_SAMPLER_ARG", "0"),),  # tracing has no switch (`pkg/telemetry/tracing.go`)
             disaggregation=Disaggregation(({"type": "disagg-headers-handler"}, {"type": _ALWAYS}), _DECIDED),
         ),
@@ -246,7 +193,6 @@ PICKERS: Final = {
             _sidecar(f"{_DISAGG}:v0.9.0", "nixlv2", "shared-storage", "sglang", "mooncake"),
             is_limited=False,
             apis=(ROUTER_API, CONFIG_API),
-            removed=_NAMES,
             rights=_OF_ROUTER,
             objectives=_OBJECTIVES_OF_ROUTER,
             tested=False,
@@ -257,13 +203,8 @@ PICKERS: Final = {
             f"{_ROUTER}:v0.10.0",
             _sidecar(f"{_DISAGG}:v0.10.0", "nixlv2", "shared-storage", "sglang", "mooncake", "offloading"),
             is_limited=False,
-            plugins=LLM_D_0_10,
             apis=(ROUTER_API, CONFIG_API),
-            fields=FIELDS_0_10,
-            gates=("flowControl", "haPopulateNonLeaderDatastore"),
-            fatal=_MOVED,
             flags=("--allow-experimental-plugins=true",),  # no preset has one: its author asks for it
-            removed=_NAMES | _SCRAPES,
             rights=_OF_ROUTER,
             objectives=_OBJECTIVES_OF_ROUTER,
             tested=False,

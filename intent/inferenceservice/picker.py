@@ -1,14 +1,13 @@
 """The pod template of a router: what its author may change of the endpoint picker's pods, and what not.
 
-Its rights and its configuration depend on the rest. Values of the wrong type are left to the schema, and what
-no Deployment may have to the API server.
+Its rights and its configuration depend on the rest. Values of the wrong type are left to the schema, what no
+Deployment may have to the API server, and flags that a generation does not have to its log.
 """
 
 from collections.abc import Iterator
 from posixpath import normpath
 from typing import Any, Final
 
-from catalog.pickers.generations import Picker
 from catalog.pickers.workload import (
     CONFIG_DIR,
     CONFIG_VOLUME,
@@ -25,10 +24,6 @@ from intent.shapes import listed, mapping, text
 CODE: Final = "FI733"
 SELECTOR: Final = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
 """Labels by which the Deployment and the Service find the pods."""
-INSTEAD: Final = (
-    "configure core-metrics-extractor (names) or metrics-data-source (port, path, scheme) in a configuration "
-    "of your own"
-)
 OURS: Final = "is set by the controller, and must be absent"
 RESERVED: Final = {
     "serviceAccountName": "the rights of the endpoint picker are bound to the ServiceAccount <service>-epp",
@@ -77,22 +72,6 @@ def has_image(template: Object) -> bool:
     """Return whether the author names the image of the endpoint picker."""
     containers = map(mapping, listed(mapping(template.get("spec")).get("containers")))
     return any(one.get("name") == CONTAINER and one.get("image") for one in containers)
-
-
-def arguments(template: Object) -> Iterator[tuple[str, str]]:
-    """Yield the arguments of the endpoint picker, each with its path in the template."""
-    for at, container in enumerate(map(mapping, listed(mapping(template.get("spec")).get("containers")))):
-        for nth, argument in enumerate(listed(container.get("args"))):
-            if container.get("name") == CONTAINER:
-                yield f"spec.containers[{at}].args[{nth}]", text(argument)
-
-
-def removed(given: tuple[tuple[str, str], ...], path: str, row: Picker) -> Iterator[FieldError]:
-    """Report arguments with which a generation does not start."""
-    for where, argument in given:
-        if (flag := flag_name(argument)) in row.removed:
-            message = f"must be absent: --{flag} stops {row.name}; {INSTEAD}"
-            yield _error(f"{path}.{where}", message, argument)
 
 
 def _error(path: str, message: str, value: Any = None) -> FieldError:

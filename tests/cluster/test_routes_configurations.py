@@ -1,21 +1,16 @@
-"""What our check says of a configuration, held against the picker itself: what we refuse, it exits on.
-
-`make e2e` asks each generation about its strategies, and those that are checked in full share the other
-configurations; `make soak SOAK=pickers` asks each of them about all.
-"""
+"""What our check says of a configuration, held against the picker itself: what we refuse, it exits on."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from intent import Object, yaml
-from intent.annotations import DISAGGREGATION
 from intent.pickers.configuration import check_config
-from sync.parts.strategies import preset, presets
+from sync.parts.strategies import presets
 from tests.builders.isvc import isvc, router, worker
-from tests.builders.pickerconfig import QUEUE, config, profile
+from tests.builders.pickerconfig import config
 from tests.cluster.testbed.api import ApiError, create, path
 from tests.cluster.testbed.cluster import Cluster
 from tests.cluster.testbed.containers import name_of
@@ -26,91 +21,24 @@ from tests.cluster.testbed.pickers import Picker, serves, start_picker, wait_pic
 from tests.cluster.testbed.processes import alive
 from tests.cluster.testbed.rendered import configured_with, routes, store
 from tests.cluster.testbed.wait import until
-from tests.tiers import WHOLE
 
 Cases = Mapping[str, Object | str | None]
 """Configurations, or texts, by what is tried."""
 AT_ONCE: Final = 12
-SCORER: Final[Object] = {"pluginRef": "queue-scorer", "weight": 1}
-LAST: Final[Object] = {"pluginRef": "max-score-picker"}
-PARSER: Final[Object] = {"type": "openai-parser"}
-HANDLER: Final[Object] = {"type": "single-profile-handler"}
-
-
-def prefix(**parameters: Any) -> Object:
-    return config(*QUEUE, {"type": "prefix-cache-scorer", "parameters": parameters})
-
-
-def profiles(*each: Object, more: tuple[Object, ...] = ()) -> Object:
-    return config(*QUEUE, *more, schedulingProfiles=list(each))
-
-
-EVERYWHERE: Final[Cases] = {
+FORMS: Final[Cases] = {
     "plain": config(),
-    "another-version": config(apiVersion="llm-d.ai/v1alpha1"),
-    "field-data": config(data={}),
-    "field-data-layer": config(dataLayer={}),
-    "field-flow-control": config(flowControl={}),
-    "field-parser": profiles(profile(SCORER, LAST), more=(PARSER,))
-    | {"parser": {"pluginRef": PARSER["type"]}},
-    "thresholds": config(saturationDetector={"queueDepthThreshold": 5}),
-    "weight-with-fraction": profiles(profile(SCORER | {"weight": 1.5}, LAST)),
-    "picker-before-unweighted": profiles(profile(LAST, {"pluginRef": "queue-scorer"})),
-    "gate-prepare-data": config(featureGates=["prepareDataPlugins"]),
-    "gate-data-layer": config(featureGates=["dataLayer"]),
-    "characters": prefix(blockSize=64),
-    "old-handler": preset(BUILT["llm-d-0.4"], DISAGGREGATION),
-    "new-handler": preset(BUILT["llm-d-0.7"], DISAGGREGATION),
-}
-"""On which generations differ."""
-SHARED: Final[Cases] = {
     "no-map": "- a",
     "no-yaml": "a: [",
+    "another-version": config(apiVersion="llm-d.ai/v1alpha1"),
+    "another-kind": config(kind="Other"),
     "without-version": {key: value for key, value in config().items() if key != "apiVersion"},
     "separator-last": yaml.dump(config()) + "---\n",
-    "another-kind": config(kind="Other"),
-    "field": config(schedulingProfile=[]),
-    "field-of-plugin": config({"type": "queue-scorer", "nam": "x"}, QUEUE[1]),
-    "field-of-reference": profiles(profile(SCORER | {"wieght": 1}, LAST)),
-    "text-for-list": config(featureGates="dataLayer"),
-    "text-for-weight": profiles(profile(SCORER | {"weight": "2"}, LAST)),
-    "null": config(featureGates=None, saturationDetector=None),
-    "one-name-twice": config(*QUEUE, QUEUE[0]),
-    "two-names": config(*QUEUE, {"type": "queue-scorer", "name": "other-scorer"}),
-    "unknown-type": config(*QUEUE, {"type": "que-scorer"}),
-    "no-type": config(plugins=[{"name": "x"}], schedulingProfiles=[]),
-    "dangling": profiles(profile({"pluginRef": "queue-scorers"}, LAST)),
-    "nameless-profile": profiles(profile(SCORER, LAST, name="")),
-    "two-profiles": profiles(profile(SCORER, LAST, name="a"), profile(SCORER, LAST, name="b")),
-    "one-handler": profiles(profile(SCORER, LAST), more=(HANDLER,)),
-    "two-handlers": profiles(profile(SCORER, LAST), more=(HANDLER, HANDLER | {"name": "other"})),
-    "two-pickers": config(*QUEUE, {"type": "random-picker"}),
-    "unknown-parameter": prefix(hashBlockSize=5),
-    "text-for-number": prefix(maxPrefixBlocksToMatch="many"),
-    "unknown-gate": config(featureGates=["bogus"]),
 }
-"""On which all agree."""
-CHECKED: Final = [row.name for row in BUILT.values() if row.plugins]
+IN_ALL_FORMS: Final = frozenset({"gie-1.5", "llm-d-0.7"})
+"""The newest generations that the tests build; older ones are asked about their strategies alone."""
 CASES: Final[Mapping[str, Cases]] = {
-    row.name: {**presets(row), **({**EVERYWHERE, **SHARED} if row.plugins else {})} for row in BUILT.values()
+    row.name: {**presets(row), **(FORMS if row.name in IN_ALL_FORMS else {})} for row in BUILT.values()
 }
-
-
-def tried(row: str) -> list[str]:
-    """Return what a generation is asked about: each strategy, and its share of the rest."""
-    if WHOLE or row not in CHECKED:
-        return list(CASES[row])
-    rest = [*EVERYWHERE, *SHARED][CHECKED.index(row) :: len(CHECKED)]
-    return [*presets(BUILT[row]), *rest]
-
-
-LEFT: Final = frozenset(
-    {
-        *("old-handler", "field-data-layer", "gate-data-layer", "two-pickers", "unknown-parameter"),
-        *("text-for-number", "characters"),
-    }
-)
-"""What a generation may exit on though we accept it: deciders, sources, parameters, and plugins that pick."""
 
 
 def verdict(row: str, case: str) -> set[str]:
@@ -131,7 +59,7 @@ def asked(request: pytest.FixtureRequest, served_network: Network) -> Iterator[t
         store(there, routes(namespace, "demo", BUILT[row], written(config())))
         first = start_picker(there, namespace, "demo-epp")
         wait_picker(there, first)
-        names = tried(row)
+        names = [*CASES[row]]
         groups = [names[at : at + AT_ONCE] for at in range(0, len(names), AT_ONCE)]
         yield row, {name: starts for group in groups for name, starts in started(there, first, row, group)}
 
@@ -168,20 +96,16 @@ def test_a_denied_configuration_would_have_stopped_the_endpoint_picker(
 def test_accepted_objects_start(asked: tuple[str, dict[str, bool]]) -> None:
     row, starts = asked
 
-    accepted = [name for name in starts if name not in LEFT and not verdict(row, name)]
+    accepted = [name for name in starts if not verdict(row, name)]
 
     assert [name for name in accepted if not starts[name]] == []
 
 
 def test_a_configuration_that_stops_the_endpoint_picker_is_denied(served: Cluster) -> None:
-    wrong = router(strategy=None, endpointPickerConfig=written(SHARED["unknown-type"]))
-    plain = router(strategy=None, endpointPickerConfig=written(EVERYWHERE["plain"]))
+    wrong = router(strategy=None, endpointPickerConfig=written(FORMS["another-kind"]))
+    plain = router(strategy=None, endpointPickerConfig=written(FORMS["plain"]))
     where = path("inferenceservices", "default")
 
     create(served.api, where, isvc(plain, worker()), dryRun="All")
     with pytest.raises(ApiError, match="FI812"):
         create(served.api, where, isvc(wrong, worker()), dryRun="All")
-
-
-def test_every_configuration_is_tried() -> None:
-    assert {case for row in CASES for case in tried(row)} == {case for row in CASES for case in CASES[row]}

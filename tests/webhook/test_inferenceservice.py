@@ -11,7 +11,7 @@ from intent.errors import FieldError
 from intent.settings import Settings
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed, container, template
-from tests.builders.pickerconfig import QUEUE, config
+from tests.builders.pickerconfig import config
 from webhook import inferenceservice, review
 from webhook.review import VERSION
 
@@ -45,7 +45,8 @@ def configured(config: Object, *others: Object) -> Object:
     return stored(isvc(*(others or (worker(),)), own))
 
 
-UNKNOWN = config(*QUEUE, {"type": "prefill-filter"})
+UNKNOWN = config(apiVersion="llm-d.ai/v1alpha1")
+"""The generation of prefillers and decoders reads it, and that of workers does not."""
 BROKEN = stored(changed(isvc(), ARGS, FUSED))
 AT_ITEM = "spec.roles[0].template.spec.containers[0].args[2]"
 ROUTED = stored(isvc(router(httproute={"parentRefs": [{"name": "g"}], "hostname": ["a.b"]}), worker()))
@@ -321,26 +322,11 @@ def test_a_configuration_is_checked_against_the_endpoint_picker_of_its_roles() -
     assert errors(check(configured(UNKNOWN, prefiller(), decoder()))) == []
 
 
-@pytest.mark.parametrize(("picker", "refused"), [("llm-d-0.9", 0), ("llm-d-0.10", 1)])
-def test_a_flag_that_a_generation_does_not_have_is_refused_where_it_comes(picker: str, refused: int) -> None:
-    args = ["--model-server-metrics-scheme=https", "--v=4"]
-    pods = {
-        "spec": {"containers": [{"name": "epp", "args": args}, {"name": "x", "image": "x", "args": args}]}
-    }
-    old = isvc(worker(), router(), annotations={"fusioninfer.io/picker": picker})
-    new = rewritten(stored(old), "spec.roles.1.template", pods)
-
-    found = check(new, old)
-
-    assert errors(found) == ["FI733 spec.roles[1].template.spec.containers[0].args[0]"] * refused
-    assert errors(check(rewritten(new, "spec.roles.0.replicas", 3), new)) == []
-
-
 def test_a_configuration_beside_stored_sidecars_only_warns() -> None:
     """The generation of the sidecars, which its endpoint picker has, stands on other objects."""
     roles = prefiller(), decoder()
     old, new = (changed(configured(UNKNOWN, *roles), "metadata.generation", at) for at in (1, 2))
-    new = rewritten(new, "spec.roles.2.endpointPickerConfig", yaml.dump(config({"type": "no-such-plugin"})))
+    new = rewritten(new, "spec.roles.2.endpointPickerConfig", yaml.dump(config(kind="Other")))
 
     found = check(new, changed(old, "spec.roles.2.endpointPickerConfig", yaml.dump(config())))
 

@@ -88,7 +88,7 @@ GOING: Final = worker(routing=Routing(), deleting=True)
 DECODES: Final = decode(routing=PD)
 E: Final = member("e", "encoder", size=1, scheduler="", port=9, created="2025-12-31")
 PRESET: Final = yaml.dump(presets(PICKERS["gie-1.5"])["queue-size"])
-PARSED: Final = f"{PRESET}parser: {{pluginRef: queue-scorer}}\n"
+OF_ROUTER: Final = yaml.dump(presets(PICKERS["llm-d-0.10"])["queue-size"])
 
 
 def case(outcome: str, *members: Member, **known: Any) -> Case:
@@ -134,9 +134,11 @@ PLANS: Final[dict[str, Case]] = {
     ),
     "leaders with two ports": case("held FI809 d p", prefill(port=8001), DECODES),
     "a configuration checked for a chosen generation": case(
-        "held FI812 w", worker(routing=Routing(config=PARSED, picker="llm-d-0.7"))
+        "held FI812 w", worker(routing=Routing(config=OF_ROUTER, picker="llm-d-0.7"))
     ),
-    "the same for the operator's": case("routes", worker(routing=Routing(config=PARSED))),
+    "the same for the operator's": case(
+        "routes", worker(routing=Routing(config=OF_ROUTER)), settings=Settings(picker="llm-d-0.10")
+    ),
     "a Gateway of a class that is not allowed": case(
         "held FI833 r1", worker(), service=OWN_GATEWAY, settings=Settings(gateways=("other",))
     ),

@@ -22,20 +22,6 @@ def made(row: Picker, strategy: str) -> dict[str, list[dict[str, object]]]:
 
 
 @each_preset
-def test_only_plugins_and_parameters_of_the_generation_are_named(row: Picker, strategy: str) -> None:
-    config = preset(row, strategy)
-
-    assert config is not None
-    unknown = [
-        (plugin["type"], name)
-        for plugin in config["plugins"]
-        for name in ("", *plugin.get("parameters", {}))
-        if row.plugins and (plugin["type"] not in row.plugins or (plugin["type"], name) in row.fatal)
-    ]
-    assert unknown == []
-
-
-@each_preset
 def test_every_profile_has_a_load_term(row: Picker, strategy: str) -> None:
     for plugins in made(row, strategy).values():
         assert {QUEUE_SCORER, CACHE_SCORER} <= {plugin["pluginRef"] for plugin in plugins}

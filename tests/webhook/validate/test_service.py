@@ -12,7 +12,7 @@ from webhook.expand import expand
 
 STRATEGY = "metadata.annotations.fusioninfer.io/strategy"
 CONFIG = "apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\nplugins: []\n"
-FLOW_CONTROL = CONFIG + "featureGates: [flowControl]\n"
+OF_ROUTER = CONFIG.replace("inference.networking.x-k8s.io", "llm-d.ai")
 ROUTES = (
     *("strategy", "gateway", "hostnames", "endpoint-picker-config", "picker", "picker-replicas"),
     "priority",
@@ -31,7 +31,7 @@ def codes(live: Object, old: Object | None = None, **settings: Any) -> list[tupl
         ({"strategy": "fastest"}, "FI104"),
         ({"strategy": "queue-size", "hostnames": "a.b"}, "FI803"),
         ({"priority": "2147483648", "strategy": "queue-size"}, "FI104"),
-        ({"picker": "llm-d-0.7", "endpoint_picker_config": CONFIG + "parser: {}\n"}, "FI812"),
+        ({"picker": "llm-d-0.7", "endpoint_picker_config": OF_ROUTER}, "FI812"),
     ],
 )
 def test_an_invalid_routing_annotation_is_denied(annotations: dict[str, Any], code: str) -> None:
@@ -53,8 +53,6 @@ def test_a_strategy_that_ignores_prefill_and_decode_is_a_warning(component_type:
         {"gateway": "gate", "component_type": "prefiller"},
         {"endpoint_picker_config": CONFIG},
         {"priority": "Standard", "strategy": "queue-size"},
-        {"priority": "0", "picker": "gie-1.2", "endpoint_picker_config": FLOW_CONTROL},
-        {"priority": "100", "picker": "gie-1.3", "endpoint_picker_config": FLOW_CONTROL},
         {"priority": "100", "picker": "gie-1.2", "endpoint_picker_config": CONFIG},
         {"endpoint_picker_config": CONFIG, "component_type": "decoder"},
         {"strategy": "queue-size", "picker": "gie-1.2", "picker_replicas": "2"},
@@ -81,10 +79,8 @@ def test_an_endpoint_picker_that_cannot_disaggregate_is_reported(
 
 
 def test_a_configuration_is_checked_against_its_endpoint_picker() -> None:
-    config = CONFIG.replace("[]", "[{type: decode-filter}]")
-
-    assert codes(lws(endpoint_picker_config=config)) == [("FI812", "error")]
-    assert codes(lws(endpoint_picker_config=config, component_type="decoder")) == []
+    assert codes(lws(endpoint_picker_config=OF_ROUTER)) == [("FI812", "error")]
+    assert codes(lws(endpoint_picker_config=OF_ROUTER, component_type="decoder")) == []
 
 
 def test_other_routes_change_no_pod_template() -> None:
