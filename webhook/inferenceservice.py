@@ -50,12 +50,12 @@ def _findings(
     if over is not None:
         yield over
         return
-    service, errors = read(live, in_full=True)
+    service, errors = read(live)
     if service is None:
         yield from errors
         return
     known_service, _ = read(old)
-    yield from ratcheted(errors, lambda: read(old, in_full=True)[1])
+    yield from ratcheted(errors, lambda: read(old)[1])
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}

@@ -9,7 +9,6 @@ from typing import Final
 
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.library import NONE, Library, seen_by
-from fusioninfer.lint.paths import is_at_or_below
 from intent import Object, disaggregatedset, lws
 from intent.errors import FieldError, each_nearest, suggested
 from intent.inferenceservice.members import authored, leader_worker_sets
@@ -70,13 +69,13 @@ def checked(document: Document, settings: Settings, templates: Library = NONE) -
     parts, service = parts_of(document.object)
     if kind is None:
         return Checked(document, (), parts)
-    found = (*_version(document.object, kind), *_findings(document.object, kind, settings, templates))
+    found = tuple(_findings(document.object, kind, settings, templates))
     return Checked(document, found, parts, service)
 
 
 def _version(obj: Object, kind: FileKind) -> Iterator[FieldError]:
-    """FI922: the version is the one that is served. An InferenceService is checked by its schema."""
-    if obj["apiVersion"] != kind.api_version and kind.name != INFERENCE_SERVICE:
+    """FI922: the version is the one that is served."""
+    if obj["apiVersion"] != kind.api_version:
         yield FieldError(
             "apiVersion", obj["apiVersion"], f"must be {kind.api_version}: there is no other version", VERSION
         )
@@ -85,18 +84,13 @@ def _version(obj: Object, kind: FileKind) -> Iterator[FieldError]:
 def _findings(obj: Object, kind: FileKind, settings: Settings, templates: Library) -> Iterator[FieldError]:
     """Yield the findings about the shape; then those of admission, which sees no value that is refused.
 
-    Admission itself reports the shape of an InferenceService, but for the metadata.
+    Of an InferenceService it reports the rest, so that all mistakes are said at once.
     """
-    shape = list(_violated(obj, kind))
-    if kind.name == INFERENCE_SERVICE:
-        admitted = list(_admitted(obj, settings, templates))
-        known = {one.path for one in admitted}
-        yield from (one for one in shape if one.path not in known and is_at_or_below(one.path, "metadata"))
-        yield from admitted
-        return
+    shape = [*_version(obj, kind), *_violated(obj, kind)]
     yield from shape
-    if not any(one.code == INVALID for one in shape):
-        yield from _admitted(obj, settings, templates)
+    if kind.name == INFERENCE_SERVICE or not any(one.code == INVALID for one in shape):
+        known = {one.path for one in shape}
+        yield from (one for one in _admitted(obj, settings, templates) if one.path not in known)
 
 
 def _violated(obj: Object, kind: FileKind) -> Iterator[FieldError]:
@@ -105,7 +99,7 @@ def _violated(obj: Object, kind: FileKind) -> Iterator[FieldError]:
     meant = each_nearest((one.unknown, one.known) for one in found if one.unknown)
     for one in found:
         if one.unknown:
-            hint = suggested(next(meant)) or f"; {kind.source} has no such field here"
+            hint = suggested(next(meant)) or f"; remove it: {kind.source} has no such field here"
             yield FieldError(one.path, None, f"unknown field{hint}", UNKNOWN)
         elif one.since:
             yield FieldError(one.path, None, one.message, LATER)

@@ -109,18 +109,13 @@ APIs beyond them are for the API server, when the controller sends a dry run (AD
 @cache
 def schema() -> Object:
     """Return the schema of the whole object, with upstream's schemas embedded."""
-    whole = of_models()
+    made = InferenceService.model_json_schema()
+    whole = structural(made, made["$defs"])
     role = whole["properties"]["spec"]["properties"]["roles"]["items"]
     fields = role["properties"]
     specs = {field: described(fields[field], schemas()[name]) for field, name in EMBEDDED.items()}
     role["properties"] = fields | specs
     return whole | {"properties": whole["properties"] | METADATA, "required": ["spec"]}
-
-
-def of_models() -> Object:
-    """Return the schema that the models have, with references resolved; a caller may change it."""
-    made = InferenceService.model_json_schema()
-    return structural(made, made["$defs"])
 
 
 def described(field: Object, of: Schema) -> Object:

@@ -4,11 +4,13 @@ The schema is `intent.inferenceservice.v1alpha1`, documented in `docs/inferences
 raises, whatever the object contains.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from intent import Object
 from intent.annotations import (
@@ -26,7 +28,7 @@ from intent.annotations import (
 )
 from intent.annotations import read as read_annotations
 from intent.errors import FieldError, Subject
-from intent.inferenceservice import shape, v1alpha1
+from intent.inferenceservice import v1alpha1
 from intent.inferenceservice.topology import PASSED, ROUTERS, findings, splits
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
@@ -150,30 +152,45 @@ class InferenceServiceIntent:
 
 
 ReadResult = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
+MOST: Final = 100
+"""The most fields that are reported as unreadable; an object may have any number."""
 
 
-def read(obj: Any, *, in_full: bool = False) -> ReadResult:
+def read(obj: Any) -> ReadResult:
     """Read an InferenceService, with all errors that need no other object.
 
-    `in_full`: report all that the definition's schema refuses, as the API server does, not only what cannot
-    be read. Returns None if a field has the wrong type; otherwise it may still violate a rule.
+    Returns None if a field has the wrong type; otherwise it may still violate a rule. What only the schema of
+    the definition refuses is for the API server, which checks it before it asks admission, and for
+    `intent.resource` in files.
     """
     fields = {key: value for key, value in mapping(obj).items() if key != "status"}
-    found, is_valid = _validated(fields)
-    shown = tuple(shape.violated(fields)) if in_full or not is_valid else ()
-    reported = {one.path for one in shown}
+    found, unreadable = _validated(fields)
+    reported = {one.path for one in unreadable}
     rules = [one for one in (findings(found) if found else ()) if one.path not in reported]
-    return _service(found) if found else None, (*shown, *rules)
+    return _service(found) if found else None, (*unreadable, *rules)
 
 
-def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, bool]:
-    """Check types, and return whether there are no others: with an unknown field, the rest is read anyway."""
+def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, tuple[FieldError, ...]]:
+    """Check types, and return what cannot be read. With an unknown field, the rest is read anyway."""
+    errors: tuple[FieldError, ...] = ()
     for extra in ("forbid", "ignore"):
         try:
-            return v1alpha1.InferenceService.model_validate(fields, extra=extra), extra == "forbid"
-        except ValidationError:
-            continue
-    return None, False
+            return v1alpha1.InferenceService.model_validate(fields, extra=extra), errors
+        except ValidationError as error:
+            faults = error.errors(include_url=False, include_context=False)
+            errors = errors or tuple(map(_unreadable, faults[:MOST]))
+    return None, errors
+
+
+def _unreadable(fault: ErrorDetails) -> FieldError:
+    """Return a problem of a field in the words of findings (FI701, FI702)."""
+    path = re.sub(r"\.(\d+)", r"[\1]", ".".join(map(str, fault["loc"])))
+    if fault["type"] == "extra_forbidden":
+        return FieldError(path, None, "unknown field", "FI702")
+    if fault["type"] == "missing":
+        return FieldError(path, None, "is required", "FI701")
+    value = None if isinstance(fault["input"], dict | list) else fault["input"]
+    return FieldError(path, value, re.sub(r"^[A-Z]\w* should", "must", fault["msg"]), "FI701")
 
 
 def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:

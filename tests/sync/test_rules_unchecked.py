@@ -13,6 +13,8 @@ import pytest
 from catalog.codes.inferenceservice import ROWS
 from catalog.pickers.workload import CONFIG_DIR
 from fusioninfer.cluster.service import snapshot_of
+from fusioninfer.lint.checked import checked
+from fusioninfer.lint.documents import Document
 from intent import Object
 from intent.annotations import KEYS, ROLES, SERVICE, Key
 from intent.settings import Settings
@@ -116,11 +118,11 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ("FI801", with_router(strategy="pd-disaggregation"), has_no_routes),
     ("FI732", with_role(roleReplicas=3), is_ignored),
     ("FI709", of_service(annotations={"fusioninfer.io/gateway": "x/y"}), is_ignored),
-    ("FI701", with_router(httproute={"parentRefs": [{"name": "x"}], "hostnames": ["A"]}), is_copied),
-    ("FI701", with_router(ingress={"tls": [{"hosts": "x"}]}), is_ignored),
+    ("FI921", with_router(httproute={"parentRefs": [{"name": "x"}], "hostnames": ["A"]}), is_copied),
+    ("FI921", with_router(ingress={"tls": [{"hosts": "x"}]}), is_ignored),
     ("FI732", with_role(scaling={"maxReplicas": 3}), AUTOSCALED),
-    ("FI701", with_role(scaling={"minReplicas": 1}, replicas=None), AUTOSCALED),
-    ("FI701", with_role(rolloutStrategy={"type": "X"}), is_copied),
+    ("FI921", with_role(scaling={"minReplicas": 1}, replicas=None), AUTOSCALED),
+    ("FI921", with_role(rolloutStrategy={"type": "X"}), is_copied),
     ("FI731", with_role(worker=WORKER["template"]), is_copied),
     ("FI732", with_router(configRef={"name": "x", "key": "y"}, endpointPickerConfig="z"), has_no_routes),
     ("FI733", with_picker(serviceAccountName="admin", serviceAccount="admin"), has_its_rights),
@@ -130,8 +132,8 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
         with_picker(containers=[{"name": "epp", "args": ["--pool-name=x", "--config-file=x"]}]),
         has_its_rights,
     ),
-    ("FI701", with_router(configRef={"name": "../../b/configmaps/x", "key": "y"}), has_no_routes),
-    ("FI701", with_router(configRef={"name": "x", "key": "../y"}), has_no_routes),
+    ("FI921", with_router(configRef={"name": "../../b/configmaps/x", "key": "y"}), has_no_routes),
+    ("FI921", with_router(configRef={"name": "x", "key": "../y"}), has_no_routes),
     ("FI734", with_router(pool={"ref": {"name": "r1-pool"}}), has_no_picker),
     (
         "FI104",
@@ -146,7 +148,7 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ("FI833", with_router(ingress={}), is_ignored),
     ("FI904", with_role(template=LONG), is_nothing),
 )
-"""The code of a rule, an InferenceService that violates it, and what it may lead to."""
+"""The code of a rule, of admission or of the schema; a service that violates it; and what it may lead to."""
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,11 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
 def test_a_rule_of_an_inferenceservice_holds_without_admission(
     code: str, service: Object, holds: Callable[[Objects, Objects], bool]
 ) -> None:
-    assert code in {one.code for one in inferenceservice.check(service, None, SETTINGS)}
+    errors = (
+        *inferenceservice.check(service, None, SETTINGS),
+        *checked(Document("", 1, service), SETTINGS).errors,
+    )
+    assert code in {one.code for one in errors}
     service["metadata"]["annotations"] = service["metadata"].get("annotations", {}) | DISABLED
     usual, found = desired(OWN, *members("r1")), desired(service, *members("r1"))
 

@@ -49,7 +49,6 @@ UNKNOWN = config(apiVersion="llm-d.ai/v1alpha1")
 """The generation of prefillers and decoders reads it, and that of workers does not."""
 BROKEN = stored(changed(isvc(), ARGS, FUSED))
 AT_ITEM = "spec.roles[0].template.spec.containers[0].args[2]"
-ROUTED = stored(isvc(router(httproute={"parentRefs": [{"name": "g"}], "hostname": ["a.b"]}), worker()))
 TEMPLATE = "spec.roles.0.template.metadata"
 MISTAKES: dict[str, tuple[Object, str]] = {
     "in the LeaderWorkerSet of a role": (BROKEN, f"FI309 {AT_ITEM}"),
@@ -64,15 +63,6 @@ MISTAKES: dict[str, tuple[Object, str]] = {
     "a model beside templates, which are not read": (
         isvc(model={"uri": "llama"}, baseRefs=["shared"]),
         "FI104 spec.model.uri",
-    ),
-    "an ingress": (
-        isvc(worker(), router(ingress={"tls": [{"secretName": 1}]})),
-        "FI701 spec.roles[1].ingress.tls[0].secretName",
-    ),
-    "a route": (ROUTED, "FI702 spec.roles[0].httproute.hostname"),
-    "a gateway": (
-        isvc(router(gateway={"gatewayClassName": "any"}), worker()),
-        "FI701 spec.roles[0].gateway.listeners",
     ),
     "what stops the endpoint picker": (configured(UNKNOWN), "FI812 spec.roles[1].endpointPickerConfig"),
 }
@@ -145,7 +135,6 @@ EARLIER: dict[str, tuple[Object, int, str]] = {
     "an annotation": (MISPLACED, 0, "FI709"),
     "a side alone": (stored(isvc(prefiller())), 0, "FI703"),
     "an earlier name of the field too": (TWO_NAMES, 0, "FI732"),
-    "a route": (ROUTED, 1, "FI702"),
     "a configuration": (configured(UNKNOWN), 0, "FI812"),
 }
 DENIED: dict[str, tuple[Object, Object, str]] = {
@@ -173,11 +162,6 @@ DENIED: dict[str, tuple[Object, Object, str]] = {
         UNREADABLE,
         rewritten(UNREADABLE, "spec.roles.0.multinode.nodeCount", 3),
         "FI701 spec.roles[0].replicas",
-    ),
-    "a route": (
-        ROUTED,
-        rewritten(ROUTED, "spec.roles.0.httproute.hostnames", "a.b"),
-        "FI701 spec.roles[0].httproute.hostnames",
     ),
     "a configuration": (
         configured(config()),

@@ -121,8 +121,6 @@ def errors(made: Object) -> list[str]:
                 "data=13 must be a multiple of dataLocal=8 (FI104)"
             ),
         ),
-        ({"tensr": 8}, {}, "spec.roles[0].parallelism.tensr: unknown field; did you mean tensor? (FI702)"),
-        ({"tensor": 0}, {}, "spec.roles[0].parallelism.tensor: Invalid value: 0: must be at least 1 (FI701)"),
     ],
 )
 def test_a_mistake_names_the_field_of_the_role(sizes: Object, fields: Object, message: str) -> None:
