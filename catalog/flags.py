@@ -6,7 +6,7 @@ is part of the package, and is read once.
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -27,6 +27,15 @@ class FlagTable:
     """By flag, as in `--tensor-parallel-size`: the first and the last of these releases that have it."""
     ordered: tuple[tuple[str, ...], ...] = ()
     """The flags of each of these releases, and what Python's parser adds, in order."""
+    flags: tuple[str, ...] = ()
+    """The flags of all releases, in order."""
+
+    def beginning(self, start: str) -> Iterator[str]:
+        """Yield the flags that begin so. A command line may have thousands of abbreviations."""
+        for at in range(bisect_left(self.flags, start), len(self.flags)):
+            if not self.flags[at].startswith(start):
+                return
+            yield self.flags[at]
 
     def lacks(self, flag: str, version: Version) -> bool:
         """Return whether a version is known to lack a flag.
@@ -65,7 +74,8 @@ def _table(found: dict[str, dict[str, str]]) -> FlagTable:
         {flag for flag, (first, last) in spans.items() if first <= one <= last} | _OF_PYTHON
         for one in releases
     )
-    return FlagTable(str(found["source"]), releases, spans, tuple(tuple(sorted(flags)) for flags in of_each))
+    ordered = tuple(tuple(sorted(flags)) for flags in of_each)
+    return FlagTable(str(found["source"]), releases, spans, ordered, tuple(sorted(spans)))
 
 
 def shared_start(one: Sequence[str], other: Sequence[str]) -> int:

@@ -7,10 +7,9 @@ capitals, or is a name that only other engines have for the same setting.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from catalog.engines import Version, shown
@@ -18,15 +17,11 @@ from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.flags import Flag
 from intent.errors import RENAMED, SOUGHT, nearest
 
-UNDERSCORED: Final = frozenset({"vllm"})
-"""Engines that read `_` in a flag as `-`."""
-_NEVER: Final[Version] = (1 << 30,)
-DOTTED: Final[Mapping[str, Version]] = {"vllm": (0, 9)}
-"""The first release of each engine that reads `--flag.key` (`FlexibleArgumentParser`)."""
-INVERSE: Final[Mapping[str, Version]] = {"vllm": (0, 33)}
-"""The first release of each engine that reads `--disable-x` for `--enable-x`, and the other way round."""
-_INVERSES: Final = (("--enable-", "--disable-"), ("--disable-", "--enable-"))
-_ALWAYS: Final = {"vllm": ("-O", "--help"), "sglang": ("--help",)}
+FLEXIBLE: Final = "vllm"
+"""The engine that reads `_` as `-`, and `--flag.key` (`FlexibleArgumentParser`)."""
+_INVERSE: Final[Version] = (0, 33, 0)
+"""Its first release that reads `--disable-x` for `--enable-x`, and the other way round."""
+_ALWAYS: Final = ("-O", "--help")
 """Beginnings of arguments that each release reads although no table has them."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A flag of no release: without the blanks, quotes and dollar signs of a shell."""
@@ -41,102 +36,72 @@ class Spelling:
 
     engine: str
     table: FlagTable
-    ordered: tuple[str, ...]
-    squeezed: Mapping[str, str]
-    """The flags by their letters alone."""
 
     def accepts(self, spelled: str, version: Version = ()) -> bool:
         """Return whether a release parses a flag; of an unknown one, whether some release does."""
         is_listed = spelled in self.table.spans and spelled not in OTHER_NAMES[self.engine]
-        is_parsed = is_listed and not (version and self.table.lacks(spelled, version))
-        return (
-            is_parsed
-            or spelled.startswith(_ALWAYS[self.engine])
-            or any(
-                not version or (version >= since and not self.table.lacks(flag, version))
-                for flag, since in self._read_as(spelled)
-            )
+        if is_listed and not (version and self.table.lacks(spelled, version)):  # as nearly all are
+            return True
+        is_inverted = self.engine == FLEXIBLE and (not version or version >= _INVERSE)
+        inverse = self.read_as(_inverse(spelled)) if is_inverted else ()
+        return spelled.startswith(_ALWAYS) or any(
+            not version or not self.table.lacks(flag, version) for flag in (*self.read_as(spelled), *inverse)
         )
 
     def having(self, spelled: str) -> str:
         """Return the releases that parse a flag, for a message; empty if none does."""
-        for flag, since in self._read_as(spelled):
+        for flag in self.read_as(spelled):
             (first, last), every = self.table.spans[flag], self.table.releases
-            first = max(first, next((one for one in every if one >= since), first))
             if last == every[-1]:
                 return f"{shown(first)} or later"
             return f"{shown(last)} or earlier" if first == every[0] else f"{shown(first)} to {shown(last)}"
-        return ""
+        inverse = self.read_as(_inverse(spelled)) if self.engine == FLEXIBLE else ()
+        is_there = any(not self.table.lacks(flag, _INVERSE) for flag in inverse)
+        return f"{shown(_INVERSE)} or later" if is_there else ""
 
-    def _read_as(self, spelled: str) -> Iterator[tuple[str, Version]]:
-        """Yield the known flags that a flag stands for, each with the first release that reads it so.
-
-        An abbreviation stands for each flag that begins so.
-        """
-        flag, dot, _ = spelled.partition(".")
-        if self.engine in UNDERSCORED:
-            flag = flag.replace("_", "-")
-        since = DOTTED.get(self.engine, _NEVER) if dot else ()
-        if flag in OTHER_NAMES[self.engine] or since == _NEVER:
+    def read_as(self, spelled: str) -> Iterator[str]:
+        """Yield the known flags that a flag stands for, itself first; an abbreviation, all that begin so."""
+        known, flag = self.table.spans, self._dashed(spelled.partition(".")[0])
+        if (self.engine != FLEXIBLE and "." in spelled) or flag in OTHER_NAMES[self.engine]:
             return
-        if flag[1:2] != "-" and flag[:2] in self.table.spans:  # `-n2`
-            flag = flag if flag in self.table.spans else flag[:2]
-        negated = [(flag, since), (_positive(flag), since)][: 1 + flag.startswith(_NEGATED)]
-        first = INVERSE.get(self.engine, _NEVER)
-        inverse = [(to + flag.removeprefix(of), first) for of, to in _INVERSES if flag.startswith(of)]
-        for begin, release in (*negated, *inverse):
-            for at in range(bisect_left(self.ordered, begin), len(self.ordered)):
-                if not self.ordered[at].startswith(begin):
-                    break
-                yield self.ordered[at], release
+        if flag in known:
+            yield flag
+        elif flag[1:2] != "-" and flag[:2] in known:  # `-n2`
+            flag = flag[:2]
+        for begin in dict.fromkeys((flag, _positive(flag))):
+            yield from self.table.beginning(begin)
 
     def meant(self, spelled: str, version: Version) -> str:
         """Return the flag that an unaccepted one was meant to be; empty if this version has none like it."""
-        if not _FLAG.fullmatch(spelled):
-            return ""
         head, dot, rest = spelled.partition(".")
-        found, own = self._near(head), head.replace("_", "-") if self.engine in UNDERSCORED else head
-        is_there = found not in {"", own} and not (version and self.table.lacks(_positive(found), version))
-        return found + dot + rest if is_there else ""
+        found = self._near(head) if _FLAG.fullmatch(spelled) else ""
+        is_there = found not in {"", self._dashed(head)}
+        lacks = is_there and version and self.table.lacks(_positive(found), version)
+        return found + dot + rest if is_there and not lacks else ""
+
+    def _dashed(self, flag: str) -> str:
+        return flag.replace("_", "-") if self.engine == FLEXIBLE else flag
 
     def _near(self, spelled: str) -> str:
-        dashed = spelled.replace("_", "-")
+        """Return the flag of another name or spelling, or of which one word has other letters; or none."""
+        known, dashed = self.table.spans, spelled.replace("_", "-")
         flag = f"--{dashed.lstrip('-')}".lower()
-        exact = OTHER_NAMES[self.engine].get(dashed) or self.squeezed.get(_squeezed(flag))
-        if exact:
+        alike = (one for one in known if one[:2] == "--" and _squeezed(one) == _squeezed(flag))
+        if exact := OTHER_NAMES[self.engine].get(dashed) or next(alike, ""):
             return exact
-        if (short := dashed.rstrip("0123456789")) in self.table.spans:  # `-tp8`
+        if (short := dashed.rstrip("0123456789")) in known:  # `-tp8`
             return short
-        found = self._near_word(_positive(flag))
-        return _NEGATED + found.removeprefix("--") if found and flag.startswith(_NEGATED) else found
-
-    def _near_word(self, flag: str) -> str:
-        """Return the flag of which one word has other letters; empty if there is none."""
-        words = _words(flag)
-        known = [one for one in map(_words, self.ordered) if len(one) == len(words)]
+        words = _words(_positive(flag))
+        others = [one for one in map(_words, known) if len(one) == len(words)]
         for at, word in enumerate(words):
             before, after = words[:at], words[at + 1 :]
-            others = [one[at] for one in known if one[:at] == before and one[at + 1 :] == after]
-            swapped = (one for one in others if sorted(one) == sorted(word))
-            long = (one for one in others if min(len(one), len(word)) >= _SHORTEST)
+            fitting = sorted(one[at] for one in others if one[:at] == before and one[at + 1 :] == after)
+            swapped = (one for one in fitting if sorted(one) == sorted(word))
+            long = (one for one in fitting if min(len(one), len(word)) >= _SHORTEST)
             if meant := next(swapped, "") or nearest(word, long, RENAMED):
-                return "--" + "-".join((*before, meant, *after))
+                begin = _NEGATED if flag.startswith(_NEGATED) else "--"
+                return begin + "-".join((*before, meant, *after))
         return ""
-
-
-def spelling_of(engine: str, table: FlagTable) -> Spelling:
-    """Return the lookups of a table of flags."""
-    return Spelling(
-        engine,
-        table,
-        tuple(sorted(table.spans)),
-        {_squeezed(flag): flag for flag in table.spans if flag.startswith("--")},
-    )
-
-
-@cache
-def _spelling(engine: str) -> Spelling:
-    return spelling_of(engine, flag_tables()[engine])
 
 
 class Unparsed(NamedTuple):
@@ -158,7 +123,7 @@ def unparsed(
     """
     if engine not in OTHER_NAMES:
         return
-    known, sought = _spelling(engine), 0
+    known, sought = Spelling(engine, flag_tables()[engine]), 0
     judged = version if version <= known.table.releases[-1] else ()
     for flag in flags:
         spelled = argv[flag.at].partition("=")[0]
@@ -179,7 +144,7 @@ def is_listed(engine: str, version: Version) -> bool:
 
 @lru_cache(maxsize=1024)
 def _meant(engine: str, spelled: str, version: Version) -> str:
-    return _spelling(engine).meant(spelled, version)
+    return Spelling(engine, flag_tables()[engine]).meant(spelled, version)
 
 
 # --- words --------------------------------------------------------------------------------------------
@@ -188,6 +153,13 @@ def _meant(engine: str, spelled: str, version: Version) -> str:
 def _positive(flag: str) -> str:
     """Return the flag that a negated one negates; any other one unchanged."""
     return f"--{flag.removeprefix(_NEGATED)}" if flag.startswith(_NEGATED) else flag
+
+
+def _inverse(flag: str) -> str:
+    """Return the flag that switches the same on or off the other way; any other one unchanged."""
+    if flag.startswith("--enable-"):
+        return flag.replace("--enable-", "--disable-", 1)
+    return flag.replace("--disable-", "--enable-", 1)
 
 
 def _words(flag: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from catalog.flags import flag_tables
 from hack.wheels import releases
-from intent.command_line.spelling import spelling_of
+from intent.command_line.spelling import Spelling
 from tests.engine_parser.answers import flags, judged
 from tests.engine_parser.install import Release
 from tests.engine_parser.judged import RELEASES, Pod, main, numbers, verdicts
@@ -92,7 +92,7 @@ def test_an_engine_says_what_its_release_says(release: Release) -> None:
 @pytest.mark.parametrize("release", [Release(name, tag) for name, tags in RELEASES.items() for tag in tags])
 def test_the_catalogue_has_exactly_the_flags_of_the_parser(release: Release) -> None:
     table, theirs, version = flag_tables()[release.engine], flags(release), numbers(release.version)
-    known = spelling_of(release.engine, table)
+    known = Spelling(release.engine, table)
     ours = {flag for flag in table.spans if flag[:2] == "--" and not table.lacks(flag, version)}
 
     assert (ours - theirs, {flag for flag in theirs if not known.accepts(flag, version)}) == (set(), set())

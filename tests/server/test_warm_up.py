@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 
 from catalog.flags import flag_tables
-from intent.command_line import spelling
 from intent.settings import Settings
 from server import admission
 from server.warm_up import BODY, PATHS, warm_up
@@ -17,8 +16,7 @@ REVIEWS: Final = admission.reviews(Settings())
 
 @pytest.fixture(autouse=True)
 def cold() -> Iterator[None]:
-    for cached in (flag_tables, spelling._spelling):  # noqa: SLF001 - as in a new process
-        cached.cache_clear()
+    flag_tables.cache_clear()  # as in a new process
     yield
     gc.unfreeze()
 

@@ -9,7 +9,7 @@ import pytest
 from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.command import DIALECTS, read_command
 from intent.command_line.dialects import VLLM
-from intent.command_line.spelling import DOTTED, UNDERSCORED, Spelling, spelling_of, unparsed
+from intent.command_line.spelling import FLEXIBLE, Spelling, unparsed
 from intent.image import read_image
 
 ENGINES: Final = tuple(OTHER_NAMES)
@@ -62,7 +62,7 @@ LINES: Final = (
 
 @cache
 def spelling(engine: str) -> Spelling:
-    return spelling_of(engine, flag_tables()[engine])
+    return Spelling(engine, flag_tables()[engine])
 
 
 def found(line: str) -> list[tuple[str, str]]:
@@ -84,7 +84,7 @@ def test_every_flag_of_a_release_is_accepted_in_every_form() -> None:
         for engine, flag in FLAGS
         for form in (flag, f"{flag}.key", f"--no-{flag.removeprefix('--')}", flag[: max(len(flag) - 2, 4)])
         if flag.startswith("--") and form not in OTHER_NAMES[engine]
-        if engine in DOTTED or not form.endswith(".key")
+        if engine == FLEXIBLE or not form.endswith(".key")
         if not spelling(engine).accepts(form)
     ]
 
@@ -92,7 +92,7 @@ def test_every_flag_of_a_release_is_accepted_in_every_form() -> None:
 
 
 def test_an_underscore_is_a_hyphen_for_vllm_alone() -> None:
-    assert {engine for engine in ENGINES if DIALECTS.get(engine, VLLM).underscored} == UNDERSCORED  # type: ignore[call-overload] # some engines have no dialect
+    assert {engine for engine in ENGINES if DIALECTS.get(engine, VLLM).underscored} == {FLEXIBLE}  # type: ignore[call-overload] # some engines have no dialect
 
 
 def test_every_flag_that_is_read_is_one_of_a_release() -> None:
@@ -129,7 +129,7 @@ def before(engine: str, at: int) -> Spelling:
     """Return the spelling as it was before a release."""
     table = flag_tables()[engine]
     known = {flag: span for flag, span in table.spans.items() if span[0] < table.releases[at]}
-    return spelling_of(engine, FlagTable(table.source, table.releases[:at], known))
+    return Spelling(engine, FlagTable(table.source, table.releases[:at], known, flags=tuple(sorted(known))))
 
 
 @pytest.mark.parametrize(

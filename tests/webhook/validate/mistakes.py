@@ -218,11 +218,6 @@ _ABSENT: Final = {
             "--ec-t is not a flag of vLLM 0.9.2: remove it, or use vLLM 0.11.1 or later",
         ),
         (
-            *("FI333", "args[1]", _STOCK.format("0.8.5"), ("vllm", "serve")),
-            ("org/M", "--kv_transfer_config.kv_role", "kv_both"),
-            "--kv_transfer_config.kv_role is not a flag of vLLM 0.8.5: remove it, or use vLLM 0.9.0 or later",
-        ),
-        (
             *("FI333", "args[1]", _STOCK.format("0.33.0"), (), ("org/M", "--swap-space=4")),
             "--swap-space is not a flag of vLLM 0.33.0: remove it, or use vLLM 0.17.1 or earlier",
         ),
