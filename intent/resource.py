@@ -5,10 +5,10 @@ kubectl. Rules that no schema has, those of labels and of LWS's webhooks, are fo
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from catalog.schemas import (
     DISAGGREGATED_SET,
@@ -19,14 +19,13 @@ from catalog.schemas import (
     with_later_fields,
 )
 from intent import Object, disaggregatedset, lws
+from intent.errors import FieldError
 from intent.inferenceservice import crd, v1alpha1
 from intent.inferencetemplate import crd as template_crd
 from intent.inferencetemplate import v1alpha1 as template
 from intent.names import is_subdomain
-from intent.schema import Violation, violations
-from intent.shapes import metadata, text
-
-FIELDS: Final = ("apiVersion", "kind", "metadata", "spec", "status")
+from intent.schema import INVALID, REQUIRED, violations
+from intent.shapes import mapping, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +37,13 @@ class FileKind:
     version: str
     spec: Callable[[], Schema]
     """The schema of its spec."""
-    defaulted: frozenset[str] = frozenset()
-    """Required fields that a mutating webhook sets before the schema is checked."""
-    needs_spec: bool = False
-    """Whether an object without a spec is refused by its schema alone."""
+    defaulted: str = ""
+    """A required field that a mutating webhook sets before the schema is checked."""
 
     @property
     def api_version(self) -> str:
         """The value of `apiVersion`."""
         return f"{self.group}/{self.version}"
-
-    @property
-    def source(self) -> str:
-        """The release that defines the kind, for messages."""
-        return self.spec().source or self.api_version
 
 
 def kind_of(obj: Object) -> FileKind | None:
@@ -60,32 +52,29 @@ def kind_of(obj: Object) -> FileKind | None:
     return next((one for one in KINDS if (one.name, one.group) == (obj.get("kind"), group)), None)
 
 
-def violations_of(obj: Object, kind: FileKind) -> Iterator[Violation]:
-    """Yield the violations by an object, of its metadata first."""
-    for name in obj:
-        if name not in FIELDS:
-            yield Violation(name, None, "unknown field", name, FIELDS)
-    meta, spec = (obj[name] if obj.get(name) is not None else {} for name in ("metadata", "spec"))
-    yield from violations(meta, schemas()[OBJECT_META].root, "metadata")
-    yield from _name(obj)
-    if kind.needs_spec and obj.get("spec") is None:
-        yield Violation("spec", None, "is required")
-    found = violations(spec, kind.spec().root, "spec")
-    yield from (one for one in found if one.message != "is required" or one.path not in kind.defaulted)
+def violations_of(obj: Object, kind: FileKind) -> Iterator[FieldError]:
+    """Yield the violations by an object (FI920, FI921), and fields of later releases (FI925)."""
+    anything: Object = {}
+    fields = {
+        **dict.fromkeys(("apiVersion", "kind", "status"), anything),
+        "metadata": schemas()[OBJECT_META].root,
+        "spec": kind.spec().root,
+    }
+    present = {"metadata": {}, "spec": {}} | {key: value for key, value in obj.items() if value is not None}
+    yield from _name(present["metadata"])
+    for error in violations(present, {"type": "object", "properties": fields}, ""):
+        path = error.path.removeprefix(".")
+        if (error.message, path) != (REQUIRED, kind.defaulted):
+            yield replace(error, path=path)
 
 
-# --- metadata -----------------------------------------------------------------------------------------
-
-
-def _name(obj: Object) -> Iterator[Violation]:
-    if not isinstance(obj.get("metadata"), dict | None):
-        return
-    name = metadata(obj).get("name")
-    if name in (None, "") and not metadata(obj).get("generateName"):
-        yield Violation("metadata.name", None, "is required")
+def _name(metadata: Any) -> Iterator[FieldError]:
+    name = mapping(metadata).get("name")
+    if name in (None, "") and isinstance(metadata, dict) and not metadata.get("generateName"):
+        yield FieldError("metadata.name", None, REQUIRED, INVALID)
     elif isinstance(name, str) and name and not is_subdomain(name):
         rule = "must be a DNS-1123 subdomain: lower-case letters, digits, '-' and '.'"
-        yield Violation("metadata.name", name, rule)
+        yield FieldError("metadata.name", name, rule, INVALID)
 
 
 # --- the kinds --------------------------------------------------------------------------------------------
@@ -98,12 +87,12 @@ def _ours(definition: ModuleType) -> Callable[[], Schema]:
 KINDS: Final = (
     FileKind(
         *(lws.KIND, "leaderworkerset.x-k8s.io", "v1", partial(with_later_fields, LEADER_WORKER_SET)),
-        frozenset({"spec.networkConfig.subdomainPolicy"}),
+        "spec.networkConfig.subdomainPolicy",
     ),
     FileKind(
         *(disaggregatedset.KIND, disaggregatedset.GROUP, "v1", partial(with_later_fields, DISAGGREGATED_SET)),
     ),
     FileKind(v1alpha1.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(crd)),
-    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(template_crd), needs_spec=True),
+    FileKind(template.KIND, v1alpha1.GROUP, v1alpha1.VERSION, _ours(template_crd)),
 )
 """The kinds that are checked in files."""

@@ -6,52 +6,46 @@ Below a value of the wrong type nothing is checked. A null in an object is an ab
 The ranges of formats are checked too, which the API server leaves to Go's types.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from catalog.schemas import SINCE
 from intent import Object, shapes
+from intent.errors import FieldError, nearest, suggested
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE
 
-Violations = Iterator["Violation"]
+Violations = Iterator[FieldError]
 
+UNKNOWN: Final = "FI920"
+INVALID: Final = "FI921"
+LATER: Final = "FI925"
+"""The code of a field that a later release than the schema's has; nothing else is wrong with it."""
+REQUIRED: Final = "is required"
+NO_FIELD: Final = "remove it: there is none of this name here"
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 PRESERVED: Final = "x-kubernetes-preserve-unknown-fields"
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """One violation, at the path of the value."""
-
-    path: str
-    value: Any
-    """The value to show in the message; None shows no value."""
-    message: str
-    unknown: str = ""
-    """The name of a field that the schema does not know; empty for a violation by a known one."""
-    known: tuple[str, ...] = ()
-    """The fields that the schema knows there."""
-    since: str = ""
-    """The release that has the field first, if it is later than the schema's; then nothing is wrong."""
-
-
 def violations(value: Any, schema: Object, path: str) -> Violations:
-    """Yield the violations by a value at a path."""
+    """Yield the violations by a value at a path (FI920, FI921), and fields of later releases (FI925)."""
     name, fits, below = _kind(schema)
     if not fits(value):
-        yield _wrong(path, value, f"must be {name}")
+        is_bare = name == "a string" and isinstance(value, int | float)
+        yield _wrong(
+            path, value, f"must be {name}" + (f'; quote it: "{json.dumps(value)}"' if is_bare else "")
+        )
         return
     yield from _limits(value, schema, path)
     yield from below(value, schema, path)
 
 
-def _wrong(path: str, value: Any, message: str) -> Violation:
-    return Violation(path, None if isinstance(value, dict | list) else value, message)
+def _wrong(path: str, value: Any, message: str) -> FieldError:
+    return FieldError(path, None if isinstance(value, dict | list) else value, message, INVALID)
 
 
 # --- limits -------------------------------------------------------------------------------------------
@@ -164,16 +158,17 @@ def _in_fields(value: Object, schema: Object, path: str) -> Violations:
     known = schema.get("properties", {})
     for name in schema.get("required", ()):
         if value.get(name) is None:
-            yield _wrong(f"{path}.{name}", None, "is required")
+            yield _wrong(f"{path}.{name}", None, REQUIRED)
     for name, item in value.items():
         if name not in known:
             if schema.get(PRESERVED):
                 continue
-            yield Violation(f"{path}.{name}", None, "unknown field", name, tuple(known))
+            hint = suggested(nearest(name, known), NO_FIELD)
+            yield FieldError(f"{path}.{name}", None, f"unknown field{hint}", UNKNOWN)
         elif item is not None:
             if since := known[name].get(SINCE):
                 message = f"needs {since}: an earlier release refuses or drops the field"
-                yield Violation(f"{path}.{name}", None, message, since=since)
+                yield FieldError(f"{path}.{name}", None, message, LATER)
             yield from violations(item, known[name], f"{path}.{name}")
 
 

@@ -1,6 +1,5 @@
 """One document, checked as the API server and admission do, and the LeaderWorkerSets that it becomes."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,22 +9,19 @@ from typing import Final
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.library import NONE, Library, seen_by
 from intent import Object, disaggregatedset, lws
-from intent.errors import FieldError, each_nearest, suggested
+from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
 from intent.resource import FileKind, kind_of, violations_of
-from intent.schema import Violation
+from intent.schema import INVALID
 from intent.settings import Settings
 from intent.shapes import labels
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 
-UNKNOWN: Final = "FI920"
-INVALID: Final = "FI921"
 VERSION: Final = "FI922"
-LATER: Final = "FI925"
 MOST: Final = 100
 """The most violations of one object that are reported."""
 Written = Callable[[FieldError], FieldError]
@@ -86,31 +82,11 @@ def _findings(obj: Object, kind: FileKind, settings: Settings, templates: Librar
 
     Of an InferenceService it reports the rest, so that all mistakes are said at once.
     """
-    shape = [*_version(obj, kind), *_violated(obj, kind)]
+    shape = [*_version(obj, kind), *islice(violations_of(obj, kind), MOST)]
     yield from shape
     if kind.name == INFERENCE_SERVICE or not any(one.code == INVALID for one in shape):
         known = {one.path for one in shape}
         yield from (one for one in _admitted(obj, settings, templates) if one.path not in known)
-
-
-def _violated(obj: Object, kind: FileKind) -> Iterator[FieldError]:
-    """Report the violations of the schema of its kind by an object (FI920, FI921, FI925)."""
-    found = list(islice(violations_of(obj, kind), MOST))
-    meant = each_nearest((one.unknown, one.known) for one in found if one.unknown)
-    for one in found:
-        if one.unknown:
-            hint = suggested(next(meant)) or f"; remove it: {kind.source} has no such field here"
-            yield FieldError(one.path, None, f"unknown field{hint}", UNKNOWN)
-        elif one.since:
-            yield FieldError(one.path, None, one.message, LATER)
-        else:
-            yield FieldError(one.path, one.value, one.message + _quoted(one), INVALID)
-
-
-def _quoted(one: Violation) -> str:
-    """Return the advice to quote a number, or true, where a string must be; empty for other values."""
-    is_bare = one.message == "must be a string" and isinstance(one.value, int | float)
-    return f'; quote it: "{json.dumps(one.value)}"' if is_bare else ""
 
 
 def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[FieldError]:

@@ -16,9 +16,10 @@ import yaml
 from fusioninfer.lint.paths import lines_of
 from intent import Object
 from intent.disaggregatedset import KIND as DISAGGREGATED_SET
+from intent.errors import FieldError
 from intent.lws import KIND as LWS
 from intent.resource import kind_of, violations_of
-from intent.schema import Violation
+from intent.schema import UNKNOWN
 from tests.builders.isvc import isvc, router, worker
 from tests.builders.mistakes import BASES, TEMPLATE, mistaken
 from tests.cluster.testbed.api import ApiError, create, path
@@ -85,7 +86,7 @@ def exists(obj: Object, field: str) -> bool:
     return lines.below(field) != lines.below(field.rpartition(".")[0])
 
 
-def is_added_later(one: Violation, kind: str) -> bool:
+def is_added_later(one: FieldError, kind: str) -> bool:
     """Return whether LWS's webhook writes an absent field that pods require, with an empty value."""
     return kind == LWS and one.message == "is required" and "Template.spec." in one.path
 
@@ -124,9 +125,9 @@ def test_the_api_server_refuses_the_same_fields(admission: Cluster, kind: str, s
         known = kind_of(obj)
         assert known is not None
         found = [replace(one, path=KEY.sub(r".\1", one.path)) for one in violations_of(obj, known)]
-        unknown = {one.path for one in found if one.unknown}
-        invalid = {one.path for one in found if not one.unknown}
-        certain = {one.path for one in found if not (one.unknown or is_added_later(one, kind))}
+        unknown = {one.path for one in found if one.code == UNKNOWN}
+        invalid = {one.path for one in found if one.code != UNKNOWN}
+        certain = {one.path for one in found if not (one.code == UNKNOWN or is_added_later(one, kind))}
         strict, lenient = (refusal(admission, obj, one) for one in ("Strict", "Ignore"))
         theirs = {at for at in unknown_to_api(strict) if not related(at, invalid)}
         unseen = theirs != unknown and not is_undecoded(strict)

@@ -7,7 +7,7 @@ import pytest
 from catalog.schemas import schemas
 from hack.upstream import LIST_KEYS, LIST_TYPE, PRESERVED, nodes
 from intent import Object, shapes
-from intent.schema import LIMITS, Violation, violations
+from intent.schema import LIMITS, UNKNOWN, violations
 
 TEXT: Final[Object] = {"type": "string"}
 NUMBER: Final[Object] = {"type": "integer"}
@@ -81,7 +81,13 @@ def test_a_valid_value_has_no_violation(value: Any, schema: Object) -> None:
         ([{"name": "a"}] * 2, NAMED, "v[1]", "must differ from [0]: it has the same name"),
         (["a", "a"], SET, "v[1]", "must differ from [0]: it has the same value"),
         ([None], SET, "v[0]", "must be a string"),
-        ({"a": 1}, {"type": "object", "additionalProperties": TEXT}, "v[a]", "must be a string"),
+        (True, TEXT, "v", 'must be a string; quote it: "true"'),
+        (
+            {"a": 1},
+            {"type": "object", "additionalProperties": TEXT},
+            "v[a]",
+            'must be a string; quote it: "1"',
+        ),
     ],
 )
 def test_a_violation_has_the_path_of_its_value(value: Any, schema: Object, path: str, message: str) -> None:
@@ -92,10 +98,12 @@ def test_two_items_without_their_key_only_lack_it() -> None:
     assert said([{}, {}], NAMED) == [("v[0].name", "is required"), ("v[1].name", "is required")]
 
 
-def test_an_unknown_field_names_the_known_ones() -> None:
-    (found,) = violations({"nmae": "a"}, whole(name=TEXT), "v")
+@pytest.mark.parametrize(("field", "hint"), [("nmae", "did you mean name?"), ("x", "remove it: ")])
+def test_an_unknown_field_has_a_remedy(field: str, hint: str) -> None:
+    (found,) = violations({field: "a"}, whole(name=TEXT), "v")
 
-    assert found == Violation("v.nmae", None, "unknown field", "nmae", ("name",))
+    assert (found.path, found.code) == (f"v.{field}", UNKNOWN)
+    assert found.message.startswith(f"unknown field; {hint}")
 
 
 def test_items_of_a_list_that_is_too_long_are_not_checked() -> None:

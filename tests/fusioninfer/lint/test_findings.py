@@ -104,15 +104,6 @@ def test_a_whole_number_may_have_a_fraction_or_an_exponent(tmp_path: Path, numbe
     assert found.objects[0]["spec"]["leaderWorkerTemplate"]["size"] == 2
 
 
-def test_a_template_needs_a_spec(tmp_path: Path) -> None:
-    kind = {"apiVersion": "fusioninfer.io/v1alpha1", "kind": "InferenceTemplate"}
-
-    for spec in ({}, {"spec": None}):
-        template = {**kind, "metadata": {"name": "a"}, **spec}
-        found = composed(tmp_path, a=yaml.safe_dump(template)).found
-        assert [(one.error.path, one.error.message) for one in found] == [("spec", "is required")]
-
-
 @pytest.mark.parametrize(
     ("service", "pod", "found"),
     [
