@@ -77,12 +77,6 @@ ROWS: Final[dict[str, Code]] = {
         "all pods of one member serve, not all of another, and an InferencePool selects by one label",
         event="PodsWithoutRequests",
     ),
-    "FI825": Warn(
-        "the image of the endpoint picker is gone from its registry",
-        "choose the generation in the message on every decoder, or set pickerRegistry to a mirror",
-        "its project has renamed its images, and gives the old ones to nobody any more",
-        event="PickerImageGone",
-    ),
     "FI826": Warn(
         "the endpoint picker does not start in this cluster",
         "choose the generation in the message with fusioninfer.io/picker, or install the CRD",

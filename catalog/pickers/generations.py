@@ -213,7 +213,7 @@ PICKERS: Final = {
     )
 }
 SPLITTING: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation)
-"""Generations that support prefill and decode."""
+"""Generations that support prefill and decode, the newest last."""
 
 
 def release_of(image: str) -> str:
@@ -222,19 +222,5 @@ def release_of(image: str) -> str:
     return f"{name}:{'.'.join(tag.split('.')[:2])}"
 
 
-GONE: Final = frozenset({_LLM_D})
-"""Images that their registry gives to nobody any more, whatever the tag: kserve/kserve#6215,
-ai-runway/airunway#402, vllm-project/semantic-router#3408 (September 2026). Mirrors may have them. Of the
-sidecars of the same releases no such report is known.
-"""
-
-
-def is_gone(image: str) -> bool:
-    """Return whether an image is known to be gone from its registry."""
-    return image.partition("@")[0].partition(":")[0] in GONE
-
-
-ADVISED: Final = tuple(row.name for row in PICKERS.values() if row.disaggregation and not is_gone(row.image))
-"""What findings advise for prefill and decode: its image can be pulled."""
 SIDECARS: Final = {release_of(row.sidecar.image): row.name for row in PICKERS.values() if row.sidecar}
 """The generation of a sidecar by `release_of` its image."""

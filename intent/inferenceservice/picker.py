@@ -68,11 +68,5 @@ def _picker(container: Object, path: str) -> Iterator[FieldError]:
             )
 
 
-def has_image(template: Object) -> bool:
-    """Return whether the author names the image of the endpoint picker."""
-    containers = map(mapping, listed(mapping(template.get("spec")).get("containers")))
-    return any(one.get("name") == CONTAINER and one.get("image") for one in containers)
-
-
 def _error(path: str, message: str, value: Any = None) -> FieldError:
     return FieldError(path, value, message, CODE)

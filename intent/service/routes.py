@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from catalog.pickers.generations import ADVISED, PICKERS, SPLITTING, Picker, is_gone, pulled_from
+from catalog.pickers.generations import PICKERS, SPLITTING, Picker
 from intent.annotations import (
     DISAGGREGATION,
     ENDPOINT_PICKER_CONFIG,
@@ -117,7 +117,7 @@ def _unable(routing: Routing, picker: Picker) -> FieldError | None:
     if routing.strategy != DISAGGREGATION or picker.disaggregation:
         return None
     key, value = (PICKER, routing.picker) if routing.picker else (STRATEGY, routing.strategy)
-    message = f"{picker.name} does not support prefill and decode; use {' or '.join(ADVISED)}"
+    message = f"{picker.name} does not support prefill and decode; use {SPLITTING[-1]}"
     return FieldError(path(key), value, message, "FI805")
 
 
@@ -194,27 +194,6 @@ def _idle(members: tuple[Member, ...]) -> Iterator[Finding]:
 def said_ports(ports: tuple[int, ...]) -> str:
     """Return ports, which follow each other, for a message."""
     return f"{ports[0]} to {ports[-1]}" if len(ports) > 1 else str(ports[0])
-
-
-def gone(picker: Picker, routing: Routing, settings: Settings, *, split: bool) -> FieldError | None:
-    """FI825: the image of the endpoint picker is not known to be gone.
-
-    Another `disaggregatedPicker` of the operator is no remedy: stored decoders keep their generation.
-    """
-    image = pulled_from(settings.picker_registry, picker.image)
-    if not is_gone(image):
-        return None
-    *_, newest = (row.name for row in PICKERS.values() if not is_gone(row.image))
-    choose = f"choose {newest} here"
-    if split:
-        choose = f"choose {newest} for every decoder, which restarts those with a sidecar of {picker.name}"
-    elif not routing.picker:
-        choose += ", or have the operator set picker to it"
-    message = (
-        f"{image} is gone: an endpoint picker that starts on a node without it does not run; {choose}, "
-        "or have the operator set pickerRegistry to a mirror that has it"
-    )
-    return FieldError(path(PICKER), None, message, "FI825")
 
 
 def named_like_picker(name: str, service: str) -> FieldError | None:

@@ -14,7 +14,6 @@ from intent import Object
 from intent.annotations import NO_ROUTING, PICKER, PRIORITY, SERVICE, Routing, path
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing
-from intent.inferenceservice.picker import has_image
 from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.names import picker_name
 from intent.service.allowed import forbidden_gateway
@@ -22,7 +21,6 @@ from intent.service.member import Member
 from intent.service.routes import (
     contradictions,
     disagreements,
-    gone,
     is_split,
     keeping,
     merged_routing,
@@ -122,9 +120,6 @@ def _asked(snapshot: Snapshot, settings: Settings) -> Desired:
     if waits or unknown or any(one.error.severity == "error" for one in wrong):
         return _held(snapshot, settings, (*hints, *wrong, *waits))
     later = tuple(_later(served, picker, wanted)) if has_sidecars else ()
-    is_ours = router is None or not (router.pool or has_image(router.template))
-    lost = gone(wanted, routing, settings, split=is_split(fitting)) if is_ours else None
-    later += tuple(Finding(one.subject, lost) for one in served if lost)
     kept = set[tuple[str, str]]()
     if picker is not wanted and routing.config:  # it was checked against the generation to come
         kept = {(DEPLOYMENT.kind, picker_name(name)), (CONFIG_MAP.kind, CONFIG_MAP.name(name))}

@@ -1,6 +1,5 @@
 """The plan of a service's routes, and what blocks it."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -124,9 +123,6 @@ PLANS: Final[dict[str, Case]] = {
     ),
     "the common picker has its sidecar": case(
         "routes", prefill(), decode(routing=replace(PD, picker="llm-d-0.9"))
-    ),
-    "one whose image is gone": case(
-        "routes FI825 d p", prefill(), decode(routing=replace(PD, picker="llm-d-0.4"))
     ),
     "a strategy and a configuration": case("held FI804 w", worker(routing=Routing("queue-size", config="x"))),
     "a gateway without a strategy": case(
@@ -335,7 +331,7 @@ def test_an_endpoint_picker_without_disaggregation_is_reported_with_alternatives
     chosen = plan(prefill(routing=Routing(picker="gie-1.5")), DECODES)
 
     assert "gie-1.5" in found.of_routes[0].error.message
-    assert "use llm-d-0.9 or llm-d-0.10" in found.of_routes[0].error.message
+    assert "use llm-d-0.10" in found.of_routes[0].error.message
     refused = {one.error.path for one in chosen.of_routes if one.error.code == "FI805"}
     assert refused == {"metadata.annotations[fusioninfer.io/picker]"}
 
@@ -408,54 +404,6 @@ def test_the_endpoint_picker_stays_while_its_configuration_is_for_the_generation
     assert (picker_in(rolling), kept in rolling.held_objects) == (None, True)
     for one in (without, rolled):
         assert (picker_in(one), kept in one.held_objects) == ("llm-d-0.7", False)
-
-
-OLD: Final = replace(SETTINGS, disaggregated_picker="llm-d-0.7")
-OWN: Final[Object] = {"spec": {"containers": [{"name": "epp", "image": "corp/epp:1"}]}}
-REMEDY: Final = "v0.7.1 is gone: .*; choose llm-d-0.10 for every decoder, .* a sidecar of llm-d-0.7, or"
-
-
-@pytest.mark.parametrize(
-    ("sidecar", "chosen", "settings", "words"),
-    [
-        ("llm-d-0.7", "", SETTINGS, REMEDY),
-        ("llm-d-0.7", "llm-d-0.7", OLD, REMEDY),
-        ("llm-d-0.7", "", OLD, REMEDY),  # another choice of the operator would leave the decoder as it is
-        ("llm-d-0.7", "", replace(OLD, picker_registry="ghcr.io"), "is gone"),
-        ("llm-d-0.7", "", replace(OLD, picker_registry="corp:5000/mirror"), ""),
-        ("llm-d-0.9", "", SETTINGS, ""),  # the endpoint picker is the old one until the old pod has gone
-    ],
-)
-def test_a_picker_whose_image_is_gone_is_said_on_each_member(
-    sidecar: str, chosen: str, settings: Settings, words: str
-) -> None:
-    members = prefill(), decode(routing=replace(PD, picker=chosen), sidecar=sidecar)
-
-    found = plan(*members, settings=settings, pods=(PODS["llm-d-0.7"],))
-
-    lost = [one.error for one in found.of_routes if one.error.code == "FI825"]
-    assert len(lost) == (len(members) if words else 0)
-    assert all(re.search(words, one.message) and one.severity == "warning" for one in lost)
-    assert picker_in(found)
-
-
-@pytest.mark.parametrize(
-    ("router", "words"),
-    [
-        ({"picker": "llm-d-0.4"}, "choose llm-d-0.10 here, or have the operator set pickerReg"),
-        ({}, "choose llm-d-0.10 here, or have the operator set picker to it, or"),
-        ({"template": OWN}, ""),
-        ({"pool": "x"}, ""),
-    ],
-)
-def test_an_image_of_the_author_is_not_called_gone(router: Object, words: str) -> None:
-    service = isvc(strategy="queue-size", **router)
-
-    found = plan(worker(), service=service, settings=replace(SETTINGS, picker="llm-d-0.7"))
-
-    lost = [one.error.message for one in found.of_routes if one.error.code == "FI825"]
-    assert len(lost) == bool(words)
-    assert all(words in one for one in lost)
 
 
 def test_a_sidecar_of_an_author_says_no_generation() -> None:
