@@ -25,12 +25,6 @@ ROWS: Final[dict[str, Code]] = {
         "keep one role with componentType: router",
         event="SecondRouter",
     ),
-    "FI705": Error(
-        "a role has the name of the endpoint picker",
-        "rename the role: with a router, do not use the name epp",
-        "the Service of a role is named after it, and would be that of the endpoint picker",
-        event="DuplicateRole",
-    ),
     "FI706": Error(
         "a field does not belong to this component type",
         "remove the field, or move it to the role that it is meant for",

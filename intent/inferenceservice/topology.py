@@ -22,8 +22,6 @@ from intent.inferenceservice.v1alpha1 import (
     Role,
 )
 from intent.names import (
-    LABEL,
-    PICKER_ENDING,
     POOL_ENDING,
     is_key_of_data,
     is_subdomain,
@@ -132,14 +130,6 @@ def _priorities(service: InferenceService) -> Iterator[FieldError]:
             yield FieldError(f"{path}.priority", None, NEEDS_ROUTER, "FI803")
 
 
-def _length(service: InferenceService) -> Iterator[FieldError]:
-    """FI109: the Service of the endpoint picker, which is named after the service, may have its name."""
-    name, limit = text(service.metadata.get("name")), LABEL - len(PICKER_ENDING)
-    if has_router(service.spec) and len(name) > limit:
-        message = f"must be at most {limit} characters: a Service is named {name}{PICKER_ENDING}"
-        yield FieldError("metadata.name", name, message, "FI109")
-
-
 def _name(service: InferenceService) -> Iterator[FieldError]:
     """FI701: the name of the object is the name of the service."""
     name = service.metadata.get("name")
@@ -181,7 +171,7 @@ def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Itera
         yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
 
 
-RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, _priorities, _length)
+RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, _priorities)
 
 
 # --- a router -------------------------------------------------------------------------------------------
@@ -246,15 +236,12 @@ def _fields_of_routers(path: str, role: Role, _service: InferenceService) -> Ite
 
 
 def _names(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
-    """FI109, FI705: the LeaderWorkerSet's name fits its pods, and is not that of the endpoint picker."""
+    """FI109: the LeaderWorkerSet's name fits its pods."""
     made = f"{text(service.metadata.get('name'))}-{role.name}"
     limit = longest_name(role.nodes, _most(role))
     if len(made) > limit:
         message = f"must be {len(made) - limit} characters shorter, or metadata.name: {made} exceeds {limit}"
         yield FieldError(f"{path}.name", role.name, message, "FI109")
-    if f"-{role.name}" == PICKER_ENDING and has_router(service.spec):
-        message = "must be another name: the endpoint picker of the router has a Service of that name"
-        yield FieldError(f"{path}.name", role.name, message, "FI705")
 
 
 def _most(role: Role) -> int:

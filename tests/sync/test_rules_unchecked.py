@@ -112,7 +112,7 @@ SERVICES: Final[tuple[tuple[str, Object, Callable[[Objects, Objects], bool]], ..
     ("FI702", with_role(replica=2), is_nothing),
     ("FI703", of_service(WORKER, role("p", "prefiller"), router()), has_more(("LeaderWorkerSet", "r1-p"))),
     ("FI704", of_service(WORKER, router(), router(name="other", strategy="queue-size")), is_ignored),
-    ("FI705", of_service(WORKER, role("epp"), router()), has_more(("LeaderWorkerSet", "r1-epp"))),
+    ("FI821", of_service(WORKER, role("epp"), router()), has_more(("LeaderWorkerSet", "r1-epp"))),
     ("FI706", with_role(httproute={"parentRefs": [{"name": "x"}]}), is_ignored),
     ("FI706", with_router(replicas=3), is_ignored),
     ("FI801", with_router(strategy="pd-disaggregation"), has_no_routes),

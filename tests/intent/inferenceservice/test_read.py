@@ -9,7 +9,7 @@ from intent.annotations import Routing
 from intent.errors import FieldError
 from intent.inferenceservice.read import MOST, Router, read
 from intent.inferenceservice.v1alpha1 import ConfigRef
-from tests.builders.isvc import decoder, encoder, isvc, prefiller, role, router, worker
+from tests.builders.isvc import decoder, encoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed, template
 
 ROLE = "spec.roles[0]"
@@ -144,11 +144,6 @@ def test_encoders_stand_beside_other_engines(roles: tuple[Object, ...]) -> None:
     assert found(isvc(encoder(), *roles, encoder(name="encode-2"))) == []
 
 
-def test_a_role_with_the_name_of_the_endpoint_picker_is_refused_beside_a_router() -> None:
-    assert found(isvc(router(), worker(name="epp"))) == [("spec.roles[1].name", "FI705")]
-    assert found(isvc(worker(name="epp"))) == []
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -261,13 +256,6 @@ def test_service_and_role_together_name_a_leader_worker_set(
     long = isvc(worker(multinode={"nodeCount": nodes}, replicas=replicas), name="s" * length)
 
     assert (found(long) == []) is accepted
-
-
-@pytest.mark.parametrize(("length", "accepted"), [(59, True), (60, False)])
-def test_with_a_router_the_service_name_is_shorter(length: int, *, accepted: bool) -> None:
-    long = isvc(router(), role("worker", name="w"), name="s" * length)
-
-    assert (("metadata.name", "FI109") not in found(long)) is accepted
 
 
 def test_a_router_with_an_ingress_alone_has_no_endpoint_picker() -> None:
