@@ -147,7 +147,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI540": Warn(
         "the roles name only prefillers or only decoders",
         "list every role of the service in fusioninfer.io/roles, or remove it",
-        event="RolesNameOneSide",
     ),
     "FI541": Warn(
         "data-parallel ranks start on the leader only",

@@ -32,14 +32,13 @@ def present(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def contradictions(members: tuple[Member, ...], settings: Settings) -> tuple[Finding, ...]:
-    """Report contradictions among members (FI401, FI402, FI404, FI415, FI420, FI540)."""
+    """Report contradictions among members (FI401, FI402, FI404, FI415, FI420)."""
     return (
         *_shared_roles(members),
         *_worker_in_company(members),
         *disagreements(members, settings),
         *_priorities(members),
         *_kv_transfers(members, settings),
-        *_halves(members),
     )
 
 
@@ -175,20 +174,6 @@ def _kv_transfers(members: tuple[Member, ...], settings: Settings) -> Iterator[F
         sides = {side.component_type: side.kv_transfer for side in (one, other) if side.kv_transfer}
         if message := mismatch(sides, settings.engines):
             yield Finding(one.subject, FieldError("spec", None, f"{message} ({other.name})", "FI420"))
-
-
-def _halves(members: tuple[Member, ...]) -> Iterator[Finding]:
-    """FI540: the declared roles include prefillers and decoders. Admission covers a single role."""
-    if len(declared_roles(members)) < 2 or missing(members):
-        return
-    conflicting = conflicting_members(members)
-    types = {one.component_type for one in members if one.name not in conflicting} - {ENCODER}
-    lacks = [one for one in DISAGGREGATED if one not in types]
-    if len(lacks) == 1 and len(types) == 1:
-        message = (
-            f"name no {lacks[0]}: service {members[0].service} starts without one; name all roles, or none"
-        )
-        yield from (_finding(one, ROLES, None, message, "FI540") for one in members if one.roles)
 
 
 def _listed(others: list[str]) -> str:

@@ -1,6 +1,5 @@
 """Members are read from expanded LeaderWorkerSets, and a service is checked offline."""
 
-from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -97,16 +96,6 @@ def test_offline_a_contradiction_is_an_error_of_the_annotation() -> None:
     assert {(f.error.path, f.error.severity) for f in said} == {
         ("metadata.annotations[fusioninfer.io/role-name]", "error")
     }
-
-
-def test_declared_roles_without_a_decoder_are_reported() -> None:
-    first = replace(prefill(), roles=frozenset({"prefill", "prefill-b"}))
-    other = replace(prefill("other"), role_name="prefill-b")
-
-    said = findings([first, other], SETTINGS)
-
-    assert [(one.error.code, one.subject.name) for one in said] == [("FI540", first.name)]
-    assert findings([replace(prefill(), roles=frozenset({"prefill", "decode"})), decode()], SETTINGS) == ()
 
 
 def test_a_message_names_a_few_other_members_and_the_number_of_further_ones() -> None:
