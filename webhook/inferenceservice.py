@@ -72,8 +72,9 @@ def _findings(
     same = known_service is not None and (is_kept or _configuration(known_service) == _configuration(service))
     yield from (replace(one, softened=same) for one in _of_picker(service, settings))
     yield from _of_routes(service)
-    stays = known_service is not None and brought(known_service) == brought(service)
-    yield from (replace(one, softened=stays) for one in not_allowed(service, settings))
+    stays = known_service is not None and brought(known_service.router) == brought(service.router)
+    for one in not_allowed(service.router, settings) if service.router else ():
+        yield replace(one, softened=stays)
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:

@@ -13,7 +13,7 @@ from intent import Object
 from intent.annotations import COMPONENT_TYPE, SERVICE, path
 from intent.errors import FieldError, Finding
 from intent.names import api_name
-from intent.service.allowed import forbidden_ingress
+from intent.service.allowed import not_allowed
 from intent.service.member import Member
 from intent.service.routes import is_split
 from intent.settings import Settings
@@ -79,7 +79,7 @@ def _ingress(snapshot: Snapshot, settings: Settings) -> Desired:
     router = service.router if service and settings.routes else None
     if service is None or router is None or router.ingress is None:
         return Desired()
-    if found := tuple(Finding(service.subject, one) for one in forbidden_ingress(router, settings)):
+    if found := tuple(Finding(service.subject, one) for one in not_allowed(router, settings, {"ingress"})):
         return Desired(held=INGRESSES, of_routes=found)
     spec = _with_backend(router.ingress, api_name(key[1]))
     return Desired((manifest(INGRESS.kind, key, INGRESS.name(key[1]), owners(service, ()), spec=spec),))

@@ -16,7 +16,7 @@ from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import authored_routing
 from intent.inferenceservice.read import InferenceServiceIntent, Router
 from intent.names import picker_name
-from intent.service.allowed import forbidden_gateway
+from intent.service.allowed import not_allowed
 from intent.service.member import Member
 from intent.service.routes import (
     contradictions,
@@ -242,7 +242,7 @@ def _router_errors(
     elif ref and read and read.problem:
         message = f"{read.problem}; the routes stay as they are"
         yield FieldError(where, None, message, "FI836", softened=read.is_transient)
-    yield from forbidden_gateway(router, settings)
+    yield from not_allowed(router, settings, {"gateway"})
 
 
 def _router_routing(service: InferenceServiceIntent, read: Configuration | None) -> Routing:
