@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.errors import FieldError, each_nearest, nearest, suggested
+from intent.errors import FieldError, each_nearest, suggested
 from intent.lora import LIMITS, Lora, lora_fault, read_lora
 from intent.model import REFERENCE, SCHEMES, Model, cache_fault, read_model, uri_fault
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
@@ -112,18 +112,12 @@ SPLIT: Final = f"prefillers and decoders need {DISAGGREGATION}: others send requ
 # --- checks of values ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ValueCheck:
-    """A check of the text of one annotation."""
-
-    fault: Callable[[str], str]
-    """Returns what is wrong with a text, and what would be right; empty if nothing is."""
-    values: tuple[str, ...] = ()
-    """The accepted values, if they are a closed set."""
+ValueCheck = Callable[[str], str]
+"""Returns what is wrong with the text of an annotation, and what would be right; empty if nothing is."""
 
 
 def _must(accepts: Callable[[str], object], message: str) -> ValueCheck:
-    return ValueCheck(lambda text: "" if accepts(text) else message)
+    return lambda text: "" if accepts(text) else message
 
 
 _MODEL_NAME: Final = re.compile(r"[^\s,=\-][^\s,]{0,252}")
@@ -134,8 +128,7 @@ _LIST: Final = f"separated by commas, each once, at most {_LONGEST} characters"
 
 
 def _one_of(*values: str, message: str = "") -> ValueCheck:
-    message = message or f"must be one of {', '.join(values)}"
-    return ValueCheck(lambda text: "" if text in values else message, values=values)
+    return _must(values.__contains__, message or f"must be one of {', '.join(values)}")
 
 
 def _is_list(text: str, accepts: Callable[[str], bool]) -> bool:
@@ -198,9 +191,8 @@ class Key:
         """Check a value as it stands in the object."""
         if not isinstance(value, str):
             yield FieldError(path(self.key), value, "must be a string", "FI108")
-        elif self.check is not None and (message := self.check.fault(value)):
-            hint = suggested(nearest(value, self.check.values))
-            yield FieldError(path(self.key), value, message + hint, "FI104")
+        elif self.check is not None and (message := self.check(value)):
+            yield FieldError(path(self.key), value, message, "FI104")
 
 
 def _annotation(  # noqa: PLR0913 - the columns of the table
@@ -274,7 +266,7 @@ class Routing:
         PRIORITY,
         f"priority of the requests: {', '.join(f'`{one}`' for one in PRIORITIES)} or a whole number. "
         "Needs a `strategy`, and a header in each request (`docs/routing.md`)",
-        ValueCheck(lambda text: "" if is_priority(text) else ACCEPTED, values=tuple(PRIORITIES)),
+        _must(is_priority, ACCEPTED),
         absent="that of other requests: 0",
         service="spec.priority",
     )
@@ -364,7 +356,7 @@ class Annotations:
         PARALLELISM,
         "parallel sizes of the engine, for example `tensor=8,pipeline=2`: `tensor`, `pipeline`, `data`, "
         "`dataLocal` (ranks of one pod), `expert`, `dataRPCPort`",
-        ValueCheck(fault),
+        fault,
         absent="from the arguments",
         parse=read_parallelism,
         service="spec.roles[{role}].parallelism",
@@ -373,7 +365,7 @@ class Annotations:
     model: str = _annotation(
         MODEL,
         f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
-        ValueCheck(uri_fault),
+        uri_fault,
         absent="from the arguments",
         service="spec.model.uri",
     )
@@ -398,7 +390,7 @@ class Annotations:
         MODEL_CACHE,
         "where the files of the model are kept: `pvc://CLAIM/PATH`, or a size such as `500Gi`. "
         "`download`: an init container downloads them, not the engine",
-        ValueCheck(cache_fault),
+        cache_fault,
         absent="an emptyDir",
         service="spec.model.cache",
     )
@@ -406,7 +398,7 @@ class Annotations:
         LORA,
         "LoRA adapters as `NAME=URI`, separated by commas, and limits "
         f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
-        ValueCheck(lora_fault),
+        lora_fault,
         absent="none",
         service="spec.lora",
     )

@@ -110,7 +110,7 @@ def counted(number: int, noun: str) -> str:
 LIKE: Final = 0.5
 """The least similarity of a suggestion, from 0 to 1 (`difflib`)."""
 RENAMED: Final = 0.8
-"""The least similarity of a misspelt field to an absent one."""
+"""The least similarity of a misspelt word to the one that was meant, where few are known."""
 LONGEST: Final = 64
 """Longer names are not compared: the time grows with the product of both lengths."""
 MANY: Final = 64
@@ -137,12 +137,6 @@ def each_nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
     """Yield the most similar known name for each pair of a name and the known ones; empty after `SOUGHT`."""
     for at, (name, known) in enumerate(unknown):
         yield nearest(name, known) if at < SOUGHT else ""
-
-
-def suggested_rename(field: str, given: Iterable[object]) -> str:
-    """Format a misspelt field as the end of a message about an absent one; empty if there is none."""
-    written = nearest(field, (name for name in given if isinstance(name, str)), RENAMED)
-    return f": rename {written} to {field}" if written else ""
 
 
 def suggested(meant: str, otherwise: str = "") -> str:

@@ -19,7 +19,7 @@ from intent.annotations import (
 from intent.annotations import read as read_annotations
 from intent.command_line.command import looks_like_engine
 from intent.container import lacking, on_fabric, own_download, proxied_port, read_container, read_ports
-from intent.errors import FieldError, suggested_rename
+from intent.errors import FieldError
 from intent.lws import LWT, TEMPLATES, Engine, Intent, Pod, Ports, Template, TemplateField, read_revision
 from intent.shapes import (
     Later,
@@ -88,8 +88,7 @@ def read(lws: Object) -> Reading:
         [_template(one, group[one], context) for one in TEMPLATES if group.get(one) is not None]
     )
     if group.get("workerTemplate") is None:
-        message = f"is required{suggested_rename('workerTemplate', group.keys() - {'workerTemplate'})}"
-        errors.append(FieldError(f"{LWT}.workerTemplate", None, message, "FI108"))
+        errors.append(FieldError(f"{LWT}.workerTemplate", None, "is required", "FI108"))
     return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
 
 

@@ -358,7 +358,7 @@ _ANNOTATIONS: Final = {
     ),
     "wokerTemplate": Mistake(
         "FI108 group.workerTemplate",
-        "is required: rename wokerTemplate to workerTemplate",
+        "is required",
         renamed(lws(), GROUP, "workerTemplate", "wokerTemplate"),
     ),
     "a size in quotes": Mistake("FI108 group.size", "must be a whole number", sized(lws(), "2")),
