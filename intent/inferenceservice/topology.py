@@ -1,7 +1,4 @@
-"""Rules of an InferenceService beyond its schema: combinations of roles, and the fields of each role.
-
-The CRD (`crd`) uses the messages of those rules that CEL checks too.
-"""
+"""Rules of an InferenceService beyond its schema: combinations of roles, and the fields of each role."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -29,18 +26,6 @@ from intent.names import (
 )
 from intent.priority import ACCEPTED, as_text
 from intent.shapes import mapping, number, text
-
-ROLES: Final = "must be one worker, or at least one prefiller and one decoder; only encoders may stand beside"
-ONE_ROUTER: Final = "at most one router is allowed: a service has one entry point"
-NOT_A_ROUTERS: Final = "must be absent: a router runs no engine"
-A_ROUTERS: Final = "must be absent: only a router has it"
-NEEDS_TEMPLATE: Final = "is required: it defines the pods of the engine"
-ONE_COUNT: Final = "must be absent: scaling decides the number of replicas; remove one of the two"
-NO_WORKERS: Final = "must be absent: a replica of one node has no workers; set multinode.nodeCount"
-ON_TEMPLATE: Final = "spec.roles[{}].template.metadata.annotations"
-NO_METRICS: Final = "add metrics: the default is 80 % of the requested CPU"
-NEEDS_ROUTER: Final = "has no effect without a router: add one, or remove the priority"
-NO_DISAGGREGATION: Final = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
 
 PASSED: Final = tuple(row.key for row in KEYS.values() if row.service == CARRIED)
 """Annotations that an InferenceService may have; on the template of a role, for that role."""
@@ -109,13 +94,15 @@ def _topology(service: InferenceService) -> Iterator[FieldError]:
     types = [role.component_type for role in service.spec.roles]
     engines = [one for one in types if one not in {"router", ENCODER}]
     if engines != ["worker"] and ("worker" in engines or not disaggregates(service.spec)):
-        yield FieldError("spec.roles", ",".join(engines), ROLES, "FI703")
+        form = "one worker, or at least one prefiller and one decoder; only encoders may stand beside"
+        yield FieldError("spec.roles", ",".join(engines), f"must be {form}", "FI703")
 
 
 def _routers(service: InferenceService) -> Iterator[FieldError]:
     """FI704: there is at most one router."""
+    message = "at most one router is allowed: a service has one entry point"
     for at in [at for at, role in enumerate(service.spec.roles) if is_router(role)][1:]:
-        yield FieldError(f"spec.roles[{at}].componentType", "router", ONE_ROUTER, "FI704")
+        yield FieldError(f"spec.roles[{at}].componentType", "router", message, "FI704")
 
 
 def _priorities(service: InferenceService) -> Iterator[FieldError]:
@@ -127,7 +114,8 @@ def _priorities(service: InferenceService) -> Iterator[FieldError]:
             shown = None if isinstance(one.priority, dict | list) else one.priority
             yield FieldError(f"{path}.priority", shown, ACCEPTED, "FI701")
         elif not has_router(service.spec):
-            yield FieldError(f"{path}.priority", None, NEEDS_ROUTER, "FI803")
+            message = "has no effect without a router: add one, or remove the priority"
+            yield FieldError(f"{path}.priority", None, message, "FI803")
 
 
 def _name(service: InferenceService) -> Iterator[FieldError]:
@@ -149,7 +137,11 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
         path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
         yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(whole, "metadata.annotations"))
         path, metadata = f"spec.roles[{at}].worker.metadata", mapping(role.worker.get("metadata"))
-        yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(OF_ANY, ON_TEMPLATE.format(at)))
+        yield from _checked(
+            path,
+            metadata,
+            ELSEWHERE | dict.fromkeys(OF_ANY, f"spec.roles[{at}].template.metadata.annotations"),
+        )
 
 
 def _without_router(service: InferenceService) -> Iterator[FieldError]:
@@ -174,20 +166,26 @@ def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Itera
 RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, _priorities)
 
 
+# --- a role ---------------------------------------------------------------------------------------------
+
+
+def _fields(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI706: a router has no fields of engines, and an engine none of routers."""
+    others = ENGINE_FIELDS if is_router(role) else ROUTER_FIELDS
+    reason = "a router runs no engine" if is_router(role) else "only a router has it"
+    for name in (name for name in role.given if name in others):
+        yield FieldError(f"{path}.{name}", None, f"must be absent: {reason}", "FI706")
+
+
 # --- a router -------------------------------------------------------------------------------------------
-
-
-def _fields_of_engines(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
-    """FI706: a router has no fields of engines."""
-    for name in (name for name in role.given if name in ENGINE_FIELDS):
-        yield FieldError(f"{path}.{name}", None, NOT_A_ROUTERS, "FI706")
 
 
 def _strategy(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
     """FI801, FI802: the strategy suits the roles."""
     asked, split = role.strategy if "strategy" in role.given else "", disaggregates(service.spec)
     if asked == DISAGGREGATION and not split:
-        yield FieldError(f"{path}.strategy", asked, NO_DISAGGREGATION, "FI801")
+        message = f"must not be {DISAGGREGATION} without a prefiller and a decoder"
+        yield FieldError(f"{path}.strategy", asked, message, "FI801")
     elif asked not in {"", DISAGGREGATION} and split and not role.endpoint_picker_config:
         yield FieldError(f"{path}.strategy", asked, SPLIT, "FI802")
 
@@ -220,19 +218,17 @@ def _picker_template(path: str, role: Role, _service: InferenceService) -> Itera
 
 
 OF_A_ROUTER: Final[tuple[RoleRule, ...]] = (
-    *(_fields_of_engines, _strategy, _one_configuration, _references, _picker_template),
+    *(_fields, _strategy, _one_configuration, _references, _picker_template),
 )
 
 
 # --- an engine ------------------------------------------------------------------------------------------
 
 
-def _fields_of_routers(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
-    """FI701, FI706: an engine has a template, and no fields of routers."""
-    for name in (name for name in role.given if name in ROUTER_FIELDS):
-        yield FieldError(f"{path}.{name}", None, A_ROUTERS, "FI706")
+def _template(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
+    """FI701: an engine has a template."""
     if "template" not in role.given:
-        yield FieldError(f"{path}.template", None, NEEDS_TEMPLATE, "FI701")
+        yield FieldError(f"{path}.template", None, "is required: it defines the pods of the engine", "FI701")
 
 
 def _names(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
@@ -267,16 +263,19 @@ def _scaling(path: str, role: Role, _service: InferenceService) -> Iterator[Fiel
     """FI732, FI755: either the author or an autoscaler counts replicas, and it can scale."""
     if not role.is_scaled:
         return
+    message = "must be absent: scaling decides the number of replicas; remove one of the two"
     for name in (name for name in ("replicas", "roleReplicas") if name in role.given):
-        yield FieldError(f"{path}.{name}", role.asked, ONE_COUNT, "FI732")
+        yield FieldError(f"{path}.{name}", role.asked, message, "FI732")
     if not role.scaling.get("metrics"):
-        yield FieldError(f"{path}.scaling", None, NO_METRICS, "FI755")
+        message = "add metrics: the default is 80 % of the requested CPU"
+        yield FieldError(f"{path}.scaling", None, message, "FI755")
 
 
 def _workers(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
     """FI731: there are workers only in replicas of several nodes."""
     if "worker" in role.given and role.nodes < 2:
-        yield FieldError(f"{path}.worker", None, NO_WORKERS, "FI731")
+        message = "must be absent: a replica of one node has no workers; set multinode.nodeCount"
+        yield FieldError(f"{path}.worker", None, message, "FI731")
 
 
-OF_AN_ENGINE: Final[tuple[RoleRule, ...]] = (_fields_of_routers, _names, _aliases, _scaling, _workers)
+OF_AN_ENGINE: Final[tuple[RoleRule, ...]] = (_fields, _template, _names, _aliases, _scaling, _workers)
