@@ -47,12 +47,10 @@ class _Prefix(NamedTuple):
     """Flags whose value is the next argument; any other flag is one argument."""
     argv: int = 0
     """The number of arguments between its flags and the command: the duration of `timeout`."""
-    follows: str = ""
-    """The required subcommand: `run` of `uv run`."""
     assigns: bool = False
     """Whether assignments `A=b` may precede the command."""
     refused: frozenset[str] = frozenset()
-    """Flags with which it is no prefix: the command loses the pod's variables, or is not a program."""
+    """Flags with which it is no prefix: the command loses the pod's variables."""
 
 
 _INIT: Final = _Prefix(frozenset({"-p", "-e"}))
@@ -77,22 +75,11 @@ _PREFIXES: Final[dict[str, _Prefix]] = {
     ),
     "timeout": _Prefix(frozenset({"-k", "--kill-after", "-s", "--signal"}), argv=1),
     "nvidia_entrypoint.sh": _Prefix(),
-    "uv": _Prefix(
-        frozenset({
-            *("-p", "--python", "--extra", "--no-extra", "--group", "--no-group", "--only-group"),
-            *("-w", "--with", "--with-editable", "--with-requirements", "--package", "--project"),
-            *("--directory", "--env-file", "--index", "--default-index", "-i", "--index-url"),
-            *("--extra-index-url", "-f", "--find-links", "--cache-dir", "--config-file", "--link-mode"),
-            *("--index-strategy", "--color"),
-        }),
-        follows="run",
-        refused=frozenset({"-m", "--module", "-s", "--script", "--gui-script"}),
-    ),
 }  # fmt: skip
 """One row per program (the last segment of its path). A launcher is written after it, on leader and workers.
 
-Sources: GNU coreutils `env`, `nice`, `timeout`; `tini(1)`; `dumb-init --help`; `numactl(8)`; `uv run --help`;
-`/opt/nvidia/nvidia_entrypoint.sh` of NVIDIA's images, which ends in `exec "$@"`. For `uv run` see ADR 18.
+Sources: GNU coreutils `env`, `nice`, `timeout`; `tini(1)`; `dumb-init --help`; `numactl(8)`;
+`/opt/nvidia/nvidia_entrypoint.sh` of NVIDIA's images, which ends in `exec "$@"`.
 """
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
@@ -136,13 +123,7 @@ def behind_prefixes(words: tuple[str, ...]) -> int:
 
 def _behind_prefix(words: tuple[str, ...], at: int, row: _Prefix) -> int | None:
     """Return the index of the command after a prefix; None if the arguments do not form one."""
-    start = at + 1
-    if row.follows:
-        start = _behind_options(words, start, row.valued)
-        if words[start : start + 1] != (row.follows,):
-            return None
-        start += 1
-    end = _behind_options(words, start, row.valued)
+    end = _behind_options(words, at + 1, row.valued)
     if not row.refused.isdisjoint(words[at + 1 : end]):
         return None
     end += row.argv

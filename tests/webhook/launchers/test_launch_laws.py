@@ -32,7 +32,6 @@ PREFIXES: Final[list[list[str]]] = [
     ["numactl", "--cpunodebind=0", "-m", "0"],
     ["timeout", "-s", "INT", "3600"],
     ["/opt/nvidia/nvidia_entrypoint.sh"],
-    ["uv", "run", "--no-sync"],
 ]
 PREFIX = st.sampled_from([[], *PREFIXES])
 MODULE = ["python3", "-m", "vllm.entrypoints.openai.api_server"]
