@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from catalog.pickers.generations import PICKERS
 from intent import Object
-from intent.errors import FieldError, each_nearest, suggested
+from intent.errors import SOUGHT, FieldError, nearest, suggested
 from intent.lora import LIMITS, Lora, lora_fault, read_lora
 from intent.model import REFERENCE, SCHEMES, Model, cache_fault, read_model, uri_fault
 from intent.names import is_dns_1035_label, is_hostname, is_label, is_subdomain
@@ -522,8 +522,7 @@ def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
     """Read the annotations of a LeaderWorkerSet. An invalid one keeps its default and is reported."""
     mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
     unknown = [key for key in mine if key not in KEYS]
-    near = each_nearest((key, KEYS) for key in unknown) if unknown else ()
-    meant = dict(zip(unknown, near, strict=True))
+    meant = {key: nearest(key, KEYS) if at < SOUGHT else "" for at, key in enumerate(unknown)}
     errors: list[FieldError] = []
     good: dict[str, str] = {}
     for key, value in mine.items():

@@ -1,7 +1,7 @@
 """Findings about objects: the field, the cause, a code of `catalog.codes`, and suggestions for names."""
 
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
@@ -131,12 +131,6 @@ def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
     comparable = {one.lower(): one for one in islice(fits, MANY)}
     close = get_close_matches(name.lower(), comparable, n=1, cutoff=like) if comparable else ()
     return comparable[close[0]] if close else ""
-
-
-def each_nearest(unknown: Iterable[tuple[str, Iterable[str]]]) -> Iterator[str]:
-    """Yield the most similar known name for each pair of a name and the known ones; empty after `SOUGHT`."""
-    for at, (name, known) in enumerate(unknown):
-        yield nearest(name, known) if at < SOUGHT else ""
 
 
 def suggested(meant: str, otherwise: str = "") -> str:

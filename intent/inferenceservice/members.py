@@ -88,12 +88,8 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
             yield PICKER, routing.picker
     if options := str(role.sidecar):
         yield SIDECAR, options
-    carried = {**dict(service.annotations), **_of_template(role)}
+    carried = {**dict(service.annotations), **annotations(role.template)}
     yield from ((key, carried[key]) for key in CARRIED if isinstance(carried.get(key), str))
-
-
-def _of_template(role: RoleIntent) -> Object:
-    return annotations(role.template)
 
 
 # --- findings on members, as findings on the InferenceService -----------------------------------------
@@ -131,7 +127,9 @@ def authored(error: FieldError, service: InferenceServiceIntent, role: RoleInten
             if error.part:
                 where = f"{where}.{error.part}"
             return _reworded(replace(error, path=where + error.path.removeprefix(rendered)), service, role)
-    carried = next((key for key in CARRIED if error.path == path(key) and key in _of_template(role)), None)
+    carried = next(
+        (key for key in CARRIED if error.path == path(key) and key in annotations(role.template)), None
+    )
     path_of = error.path if carried is None else f"spec.roles[{role.index}].template.{error.path}"
     return _reworded(replace(error, path=path_of), service, role)
 

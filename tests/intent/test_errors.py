@@ -4,7 +4,7 @@ import pytest
 
 from intent import annotations
 from intent.annotations import SERVICE
-from intent.errors import SOUGHT, FieldError, each_nearest, nearest
+from intent.errors import SOUGHT, FieldError, nearest
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,6 @@ def test_a_typing_error_gets_the_most_similar_name(
     wrong: str, known: tuple[str, ...], options: dict[str, float], found: str
 ) -> None:
     assert nearest(wrong, known, **options) == found
-
-
-def test_suggestions_come_from_the_names_of_the_same_object() -> None:
-    assert list(each_nearest([("nam", ("name",)), ("nam", ("nan",))])) == ["name", "nan"]
-
-
-def test_only_the_first_known_names_are_compared() -> None:
-    many = [("servise", ("service",))] * (SOUGHT + 2)
-
-    assert list(each_nearest(many)) == ["service"] * SOUGHT + ["", ""]
 
 
 def test_only_the_first_of_many_typing_errors_get_suggestions() -> None:
