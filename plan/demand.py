@@ -15,6 +15,8 @@ from intent.shapes import listed, mapping, text, whole
 from plan.amounts import CLASSES, PODS, UNIT, Amounts, accelerators, amounts
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
+SCHEDULERS: Final = frozenset({"", "volcano", DEFAULT_SCHEDULER})
+"""Those that are modelled; a pod that names none has the default one."""
 Templates = Mapping[tuple[str, str], Object]
 """ResourceClaimTemplates by namespace, which may be empty, and name."""
 
@@ -34,7 +36,6 @@ class PodShape:
     """A pod template, as a plan reads it."""
 
     demand: Demand
-    scheduler: str
     unmodelled: tuple[str, ...] = ()
     """What it has that a plan does not model."""
     unknown: tuple[str, ...] = ()
@@ -44,20 +45,17 @@ class PodShape:
 def pod_shape(template: Object, templates: Templates | None = None, namespace: str = "") -> PodShape:
     """Read a pod template. `templates`: None if the nodes do not say which devices they have."""
     spec = mapping(template.get("spec"))
-    claimed = [*_claims(spec, templates, namespace)]
-    asked = requests(spec) + sum((each.counted for each in claimed), Amounts({PODS: UNIT}))
+    claims = _claims(spec, templates, namespace)
+    asked = requests(spec) + claims.devices + Amounts({PODS: UNIT})
     by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
     for name in by_class:
         del asked[name]
-    devices = [each.why for each in claimed if each.is_accelerator]
-    others = [each.why for each in claimed if each.why and not each.is_accelerator]
-    is_beside = bool(others and accelerators(asked))
+    is_beside = bool(claims.others and accelerators(asked))
     return PodShape(
         Demand(tuple(sorted(asked.items())), (_where(spec),)),
-        text(spec.get("schedulerName")) or DEFAULT_SCHEDULER,
-        tuple(_unmodelled(spec, is_counted=any(each.counted for each in claimed), is_beside=is_beside)),
+        tuple(_unmodelled(spec, is_counted=bool(claims.devices), is_beside=is_beside)),
         (
-            *dict.fromkeys(devices if is_beside else (*devices, *others)),
+            *dict.fromkeys((*claims.unknown, *(() if is_beside else claims.others))),
             *(f"{name}: only claims of a ResourceClaimTemplate count" for name in by_class),
         ),
     )
@@ -103,52 +101,51 @@ def _of_container(container: object) -> Amounts:
 # --- claims (DRA) -----------------------------------------------------------------------------------
 
 
-class Claimed(NamedTuple):
-    """What one request of a claim is for."""
+class Claims(NamedTuple):
+    """What the claims of a pod ask for."""
 
-    counted: Amounts
-    """Devices by class; empty if they do not count."""
-    why: str = ""
-    """Why they do not."""
-    is_accelerator: bool = False
-    """Whether they are accelerators; else they may be anything, such as a network."""
+    devices: Amounts
+    """Those that count, by class."""
+    unknown: list[str]
+    """Why accelerators do not count."""
+    others: list[str]
+    """Why other devices do not, which may be anything, such as a network."""
 
 
-def _claims(spec: Object, templates: Templates | None, namespace: str) -> Iterator[Claimed]:
-    """Yield what the claims of a pod ask for.
-
-    It has a claim of its own of each template that it names, whichever of its containers use it.
-    """
+def _claims(spec: Object, templates: Templates | None, namespace: str) -> Claims:
+    """Read the claims of a pod: one of its own of each template, whichever of its containers use it."""
+    asked = Claims(Amounts(), [], [])
     for claim in map(mapping, listed(spec.get("resourceClaims"))):
         name, title = text(claim.get("resourceClaimTemplateName")), f"claim {text(claim.get('name'))}"
         known = templates or {}
-        template = mapping(known.get((namespace, name)) or known.get(("", name)))
-        asked = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
-        parts = listed(asked.get("requests"))
+        template = mapping((known.get((namespace, name)) or known.get(("", name))) if name else None)
+        devices = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
+        parts = listed(devices.get("requests"))
         if not name:
             why = "the pod names no ResourceClaimTemplate for it, so pods may share it; name one"
         elif templates is None:
             why = "Node objects do not say which devices there are; fusioninfer plan --nodes counts them"
         else:
             why = f"the files have no ResourceClaimTemplate {name} with requests in its namespace; add it"
-        if name and parts:
-            yield from (_request(title, mapping(part)) for part in parts)
-        else:
-            yield Claimed(Amounts(), f"{title}: {why}")
+        if not parts:
+            asked.others.append(f"{title}: {why}")
+        for part in map(mapping, parts):
+            _add_request(asked, title, part)
+    return asked
 
 
-def _request(claim: str, request: Object) -> Claimed:
-    """Read a request. It has its fields in `exactly`; before v1beta2, in itself."""
+def _add_request(asked: Claims, title: str, request: Object) -> None:
+    """Add a request of a claim. It has its fields in `exactly`; before v1beta2, in itself."""
     exact = mapping(request.get("exactly")) or request
     name, count = text(exact.get("deviceClassName")), whole(exact.get("count") or 1)
-    is_number = exact.get("allocationMode") in {None, "ExactCount"}
-    is_shared = exact.get("adminAccess") or exact.get("capacity")
-    if name in CLASSES and count is not None and is_number and not is_shared:
-        return Claimed(Amounts({name: count * UNIT}))
+    is_number = exact.get("allocationMode") in {None, "ExactCount"} and count is not None
+    if name in CLASSES and is_number and not (exact.get("adminAccess") or exact.get("capacity")):
+        asked.devices[name] += (count or 0) * UNIT
+        return
     either = map(mapping, listed(request.get("firstAvailable")))
     classes = {name, *(text(each.get("deviceClassName")) for each in either)}
-    why = f"{claim}: request {text(request.get('name'))} is for no number of whole devices of a known class"
-    return Claimed(Amounts(), why, not classes.isdisjoint(CLASSES))
+    why = f"request {text(request.get('name'))} is for no number of whole devices of a known class"
+    (asked.others if classes.isdisjoint(CLASSES) else asked.unknown).append(f"{title}: {why}")
 
 
 # --- what a plan leaves out -------------------------------------------------------------------------
@@ -156,7 +153,7 @@ def _request(claim: str, request: Object) -> Claimed:
 
 def _unmodelled(spec: Object, *, is_counted: bool, is_beside: bool) -> Iterator[str]:
     """Yield what may keep a pod from nodes, and is not modelled."""
-    affinity = mapping(spec.get("affinity"))
+    affinity, scheduler = mapping(spec.get("affinity")), text(spec.get("schedulerName"))
     volumes = map(mapping, listed(spec.get("volumes")))
     has = {
         "affinity between pods": affinity.get("podAffinity") or affinity.get("podAntiAffinity"),
@@ -165,5 +162,6 @@ def _unmodelled(spec: Object, *, is_counted: bool, is_beside: bool) -> Iterator[
         "claims (DRA) beside its accelerators, such as those of networks": is_beside,
         "volumes that are bound to some nodes": any(each.get("persistentVolumeClaim") for each in volumes),
         "requests of the pod in place of its containers'": spec.get("resources"),
+        f"scheduler {scheduler}": scheduler not in SCHEDULERS,
     }
     yield from (what for what, present in has.items() if present)

@@ -189,10 +189,9 @@ def _first_start(end: Progress, node: Supply, words: str, wanted: Pods) -> Furth
 def _notes(workloads: Sequence[Workload], nodes: Sequence[Supply]) -> Iterator[str]:
     yield from (workload.unknown for workload in workloads if workload.unknown)
     for workload in workloads:
-        pods = (pod for role in workload.roles for pod in role.shapes)
-        if unmodelled := {what for pod in pods for what in pod.unmodelled}:
+        of_pods = {what for role in workload.roles for pod in role.shapes for what in pod.unmodelled}
+        if unmodelled := of_pods.union(workload.unmodelled):
             yield f"{workload.title}: not modelled: {', '.join(sorted(unmodelled))}"
-        yield from (f"{workload.title}: {note}" for note in workload.notes)
     if len({workload.priority for workload in workloads}) > 1:
         yield "preemption is not modelled: a service of higher priority takes only what is free"
     if any(node.partial for node in nodes):

@@ -10,14 +10,12 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 from itertools import groupby
-from operator import add, or_
+from operator import add, sub
 
-from plan.demand import Demand
 from plan.room import Room
 from plan.supply import Supply
-from plan.workload import Pods, RolePods, Workload
+from plan.workload import Pods, Workload
 
 Counts = tuple[int, ...]
 """A number of groups of each role."""
@@ -38,8 +36,7 @@ class Standing:
     @property
     def pending(self) -> Counts:
         """How many groups have not started."""
-        roles = zip(self.workload.roles, self.started, strict=True)
-        return tuple(role.replicas - has for role, has in roles)
+        return tuple(map(sub, (role.replicas for role in self.workload.roles), self.started))
 
     @property
     def required(self) -> Counts:
@@ -79,17 +76,6 @@ def _rank(standing: Standing) -> tuple[bool, int]:
     return not standing.workload.is_gang, -standing.workload.priority
 
 
-def group_demand(role: RolePods) -> Demand:
-    """Return the demand of a pod that is as large as the leader and as a worker, on nodes that both may use.
-
-    Volcano does not try a node again that had no room for the leader or a worker of a group.
-    """
-    demands = [pod.demand for pod in role.shapes]
-    asked = reduce(or_, (Counter(dict(demand.requests)) for demand in demands))
-    where = dict.fromkeys(selector for demand in demands for selector in demand.where)
-    return Demand(tuple(sorted(asked.items())), tuple(where))
-
-
 class Progress:
     """Nodes, and how far the workloads are."""
 
@@ -101,7 +87,7 @@ class Progress:
         ]
         roles = [role for each in self.standings for role in each.workload.roles]
         demands = (pod.demand for role in roles for pod in role.shapes)
-        self.room = Room(dict.fromkeys((*demands, *map(group_demand, roles))))
+        self.room = Room(dict.fromkeys((*demands, *(role.demand for role in roles))))
         self.unsure: Pods = Counter()
         """The pods of all groups that may have started."""
 
@@ -119,16 +105,12 @@ class Progress:
             for each in peers:
                 if any(first := each.required):
                     self._start(each, first if self.is_sure(each, first) else each.only(0, 0))
-            self._go_on([each for each in peers if not any(each.required)])
-
-    def _go_on(self, ready: list[Standing]) -> None:
-        """Start further groups of workloads with one priority, whichever has its turn first."""
-        for each in ready:
-            self._start(each, each.only(0, 0))
-        for each in ready:
-            for role in range(len(each.started)):
-                if count := self._sure(each, role):
-                    self._start(each, each.only(role, count))
+            ready = [each for each in peers if not any(each.required)]
+            for each in ready:
+                self._start(each, each.only(0, 0))
+            for each in ready:  # whichever has its turn first
+                for role in range(len(each.started)):
+                    self._start(each, each.only(role, self._sure(each, role)))
 
     def _start(self, standing: Standing, groups: Counts) -> None:
         """Start groups, which may be none, and note which others may start."""
@@ -155,23 +137,21 @@ class Progress:
         everyone = self.unsure - standing.pods(own) + standing.pods(groups)
         for role, first, count in zip(standing.workload.roles, standing.started, groups, strict=True):
             those = role.pods(first, count)
-            asked = next(iter(those)) if len(those) == 1 else group_demand(role)
+            asked = next(iter(those)) if len(those) == 1 else role.demand
             if self.room.left(asked, everyone - those) < those.total():
                 return False
         return True
 
     def _most(self, standing: Standing) -> Counts:
         """Return how many groups may start: the required ones together, then those of each role."""
-        first = standing.required
+        first, pending = standing.required, standing.pending
         if not standing.workload.is_gang:  # its pods come one by one, in any order
-            pods = standing.pods(standing.pending)
-            has_room = any(self.room.may_take(Counter({demand: 1})) for demand in pods)
-            return standing.pending if has_room else standing.only(0, 0)
+            singles = (Counter({demand: 1}) for demand in standing.pods(pending))
+            return pending if any(map(self.room.may_take, singles)) else standing.only(0, 0)
         if not self.room.may_take(standing.pods(first)):
             return standing.only(0, 0)
-        more = (tuple(map(add, first, standing.only(role))) for role in range(len(first)))
-        may = [self.room.may_take(standing.pods(counts)) for counts in more]
+        more = [tuple(map(add, first, standing.only(role))) for role in range(len(first))]
         return tuple(
-            count if is_more else least
-            for is_more, count, least in zip(may, standing.pending, first, strict=True)
+            most if self.room.may_take(standing.pods(counts)) else least
+            for counts, most, least in zip(more, pending, first, strict=True)
         )

@@ -80,15 +80,15 @@ class Room:
         Where all pods take accelerators, no other resource is used up before these are, unless the pods that
         request most of it for each accelerator use it up.
         """
-        limited = [name for name in free if free[name] < UNLIMITED]
-        devices = [name for name in free if is_device(name) and free[name]]
         asked = [self._asked[demand] for demand in here]
+        limited = [name for name in free if free[name] < UNLIMITED]
+        devices = [name for name in limited if is_device(name) and free[name]]
         if len(devices) != 1 or not all(each[devices[0]] for each in asked):
             return limited
         (device,) = devices
         most = {
             name: any(each[name] * free[device] > each[device] * free[name] for each in asked)
-            for name in free
+            for name in limited
         }
         return [name for name in limited if name == device or most[name]]
 

@@ -1,4 +1,4 @@
-"""A plan as text, as JSON and as one HTML page: tables in the words of the core design, and lines below."""
+"""A plan as text, also on an HTML page, and as JSON: tables in the words of the core design, and lines."""
 
 import html
 from collections.abc import Iterable, Iterator
@@ -90,21 +90,19 @@ def _letters(workload: Workload, counts: Counts) -> str:
     return " + ".join(f"{numbers[kind]}{letter}" for kind, letter in LETTERS.items() if kind in numbers)
 
 
-def _lines(plan: Forecast) -> Iterator[str]:
-    """Yield what waits for what, what further nodes would start, and what is idle."""
-    yield from (f"waiting: {sentence}" for sentence in plan.waiting)
-    yield from (f"next: {further}" for further in plan.further)
-    yield f"idle GPUs: {NOT_KNOWN if plan.unknown else plan.idle}"
-    yield from (f"note: {note}" for note in plan.notes)
-
-
 # --- formats ----------------------------------------------------------------------------------------
 
 
 def as_text(plan: Forecast) -> str:
-    """Render a plan for a terminal."""
-    parts = (line for title, rows in tables(plan) for line in (title, *aligned(rows), ""))
-    return "".join(f"{printable(line)}\n" for line in (*parts, *_lines(plan)))
+    """Render a plan for a terminal: what waits for what, and what is idle, is below the tables."""
+    lines = (
+        *(line for title, rows in tables(plan) for line in (title, *aligned(rows), "")),
+        *(f"waiting: {sentence}" for sentence in plan.waiting),
+        *(f"next: {further}" for further in plan.further),
+        f"idle GPUs: {NOT_KNOWN if plan.unknown else plan.idle}",
+        *(f"note: {note}" for note in plan.notes),
+    )
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def aligned(rows: Iterable[Row]) -> Iterator[str]:
@@ -146,33 +144,15 @@ def _service(standing: Standing) -> dict[str, Any]:
     }
 
 
-HEAD: Final = """\
+PAGE: Final = """\
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid #b9b9c3; padding: .2rem .4rem; text-align: left; }
-</style>
-<title>Capacity</title></head><body>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'"/>
+<title>Capacity</title></head><body><pre>
+{}</pre></body></html>
 """
 
 
 def as_page(plan: Forecast) -> str:
-    """Render a plan as one HTML page, which loads nothing and runs no script."""
-    parts = [HEAD]
-    for title, (header, *rows) in tables(plan):
-        parts.append(f"<h2>{_escaped(title)}</h2><div class='wide'><table>\n")
-        parts += [_row("th", header), *(_row("td", row) for row in rows), "</table></div>\n"]
-    parts += [f"<p>{_escaped(line)}</p>\n" for line in _lines(plan)]
-    return "".join((*parts, "</body></html>\n"))
-
-
-def _row(tag: str, cells: Row) -> str:
-    return f"<tr>{''.join(f'<{tag}>{_escaped(cell)}</{tag}>' for cell in cells)}</tr>\n"
-
-
-def _escaped(text: str) -> str:
-    return html.escape(printable(text))
+    """Render the same text as one HTML page, which loads nothing and runs no script."""
+    return PAGE.format(html.escape(as_text(plan)))

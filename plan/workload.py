@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Final
 
 from intent import Object
@@ -22,7 +23,7 @@ from intent.lws import KIND as LWS
 from intent.lws import read_revision
 from intent.shapes import annotations, labels, listed, mapping, metadata, number, text, whole
 from plan.amounts import PlanError, is_device
-from plan.demand import DEFAULT_SCHEDULER, Demand, PodShape, Templates, pod_shape
+from plan.demand import Demand, PodShape, Templates, pod_shape
 from plan.supply import ENDED
 
 Pods = Counter[Demand]
@@ -34,7 +35,6 @@ Name = tuple[str, str]
 (WORKER_INDEX,) = LEADER_LABELS
 """The label with the index of a pod in its group; that of a leader is 0."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
-SCHEDULERS: Final = frozenset({"volcano", DEFAULT_SCHEDULER})
 MOST_PODS: Final = 20_000
 """The most pods of one LeaderWorkerSet that are planned."""
 
@@ -65,15 +65,24 @@ class RolePods:
         """How many groups are on nodes."""
         return sum(not any(self._missing(group)) for group in self.bound if group < self.replicas)
 
+    @cached_property
+    def demand(self) -> Demand:
+        """That of a pod as large as the leader and as a worker, on nodes that both may use.
+
+        Volcano does not try a node again that had no room for the leader or a worker of a group.
+        """
+        demands = [pod.demand for pod in self.shapes]
+        asked = reduce(or_, (Counter(dict(demand.requests)) for demand in demands))
+        where = dict.fromkeys(selector for demand in demands for selector in demand.where)
+        return Demand(tuple(sorted(asked.items())), tuple(where))
+
     def pods(self, first: int, count: int) -> Pods:
         """Return the pods on no node of so many groups from the first one on, in their order."""
         leaders, workers = count, count * (self.size - 1)
         for group in self.order[first : first + count] if self.bound else ():
             there = self._missing(group)
             leaders, workers = leaders + there[0] - 1, workers + there[1] - self.size + 1
-        pods = Pods({self.shapes[0].demand: leaders})
-        pods[self.shapes[-1].demand] += workers
-        return +pods
+        return Pods({self.shapes[0].demand: leaders}) + Pods({self.shapes[-1].demand: workers})
 
     def _missing(self, group: int) -> tuple[int, int]:
         """Return how many leaders and workers of a group are on no node."""
@@ -97,8 +106,8 @@ class Workload:
     priority: int = 0
     held: str = ""
     """Why no scheduler looks at the pods at all."""
-    notes: tuple[str, ...] = ()
-    """What is not modelled, or was assumed."""
+    unmodelled: tuple[str, ...] = ()
+    """What counts for it as a whole, and is not modelled."""
 
     @property
     def title(self) -> str:
@@ -155,7 +164,7 @@ def workloads(
             is_gang=is_gang,
             priority=priorities.get(text(spec.get("priorityClassName")), 0),
             held=NO_POD_GROUP if is_gang and gang not in pod_groups else "",
-            notes=tuple(_notes(members, roles, spec, priorities)),
+            unmodelled=tuple(_unmodelled(members, spec, priorities)),
         )
         planned.append(workload)
     return tuple(planned)
@@ -222,19 +231,17 @@ def _of_no_gang(role: RolePods) -> RolePods:
     return replace(role, required=role.replicas if role.size > 1 else 0)
 
 
-def _notes(
-    members: Iterable[Object], roles: Iterable[RolePods], pod_group: Object, priorities: Container[str]
-) -> Iterator[str]:
-    """Say what of a service is not modelled."""
+def _unmodelled(members: Iterable[Object], pod_group: Object, priorities: Container[str]) -> Iterator[str]:
+    """Yield what counts for a service as a whole, and is not modelled."""
     queue, class_name = text(pod_group.get("queue")), text(pod_group.get("priorityClassName"))
-    if queue and queue != "default":
-        yield f"quotas of queue {queue} are not modelled"
-    if class_name and class_name not in priorities:
-        yield f"the value of PriorityClass {class_name} is not known; 0 is assumed"
-    if any(EXCLUSIVE_TOPOLOGY in annotations(each) for each in members):
-        yield "exclusive placement of LeaderWorkerSet is not modelled"
-    for name in sorted({pod.scheduler for role in roles for pod in role.shapes} - SCHEDULERS):
-        yield f"scheduler {name} is not modelled"
+    has = {
+        f"quotas of queue {queue}": queue not in {"", "default"},
+        f"the value of PriorityClass {class_name}": class_name and class_name not in priorities,
+        "exclusive placement of LeaderWorkerSet": any(
+            EXCLUSIVE_TOPOLOGY in annotations(each) for each in members
+        ),
+    }
+    yield from (what for what, present in has.items() if present)
 
 
 def _bound(pods: Iterable[Object]) -> Mapping[Name, Bound]:

@@ -77,23 +77,19 @@ def plan(  # noqa: PLR0913 - each is a flag
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
     settings = read_settings(config)
-    found, unread = documents.read_all(files, recursive=recursive)
+    read, unread = documents.read_all(files, recursive=recursive)
     home = cluster.namespace(namespace) if shapes is None else namespace
-    composed = offline.compose(found, settings, unread, namespace=home)
+    composed = offline.compose(read, settings, unread, namespace=home)
     require(composed, selection)
-    objects = composed.objects
+    nodes = Nodes(()) if shapes is not None else cluster.read(of_cluster)
     try:
-        planned = workloads(objects, devices=shapes is not None)
-        if not planned:
-            exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
-        if shapes is not None:
-            nodes, present = Nodes(parse_shapes(shapes, accelerators(planned))), 0
-        else:
-            nodes = cluster.read(of_cluster)
-            present = len(nodes.supplies)
-            planned = workloads((*objects, *nodes.objects), nodes.pods)
+        objects = (*composed.objects, *nodes.classes)
+        planned = workloads(objects, nodes.pods, devices=shapes is not None)
+        supplies = nodes.supplies if shapes is None else parse_shapes(shapes, accelerators(planned))
     except PlanError as error:
         exit_unreadable(error)
-    result = forecast(planned, nodes.supplies, present=present, notes=nodes.notes(objects))
+    if not planned:
+        exit_unreadable(ValueError("the files have no LeaderWorkerSet, and nothing that becomes one"))
+    result = forecast(planned, supplies, present=len(nodes.supplies), notes=nodes.notes(planned))
     click.echo(FORMATS[output](result), nl=False)
     sys.exit(OK if result.complete else FINDINGS)

@@ -1,43 +1,38 @@
 """The nodes of a plan: those of the cluster that take pods, with the pods that are on them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from fusioninfer.cluster.reader import Reader, UnreachableError
-from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.annotations import LWS_NAME
 from intent.errors import counted
-from intent.lws import KIND as LWS
 from intent.shapes import labels, mapping, metadata, text
 from plan.supply import Supply, out_of_service, supplies
+from plan.workload import Workload
 
 NOT_ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Nodes:
+class Nodes(NamedTuple):
     """The nodes to plan with, and what is known besides."""
 
     supplies: tuple[Supply, ...]
-    out: tuple[str, ...] = ()
-    """Why each node that is left out takes no pods."""
     pods: tuple[Object, ...] = ()
     """The pods of the cluster that have not ended."""
-    objects: tuple[Object, ...] = ()
+    classes: tuple[Object, ...] = ()
     """The PriorityClasses of the cluster."""
     assumed: tuple[str, ...] = ()
+    """What the reader of a plan should know of them."""
 
-    def notes(self, planned: Iterable[Object]) -> Iterator[str]:
-        """Yield what the reader of a plan should know. `planned`: the objects of the files."""
+    def notes(self, planned: Iterable[Workload]) -> Iterator[str]:
+        """Yield what was assumed, and how many pods wait that are not planned."""
         yield from self.assumed
-        for why in sorted(set(self.out)):
-            yield f"{counted(self.out.count(why), 'node')} left out: {why}"
-        own = {(text(metadata(obj).get("namespace")), name_of(obj)) for obj in planned if obj["kind"] == LWS}
+        own = {(each.namespace, role.name) for each in planned for role in each.roles}
         waiting = (pod for pod in self.pods if not mapping(pod.get("spec")).get("nodeName"))
-        sets = [(text(metadata(pod).get("namespace")), text(labels(pod).get(LWS_NAME))) for pod in waiting]
+        sets = ((text(metadata(pod).get("namespace")), text(labels(pod).get(LWS_NAME))) for pod in waiting)
         if others := sum(name not in own for name in sets):
             yield f"not planned, and may take what is free first: {counted(others, 'other waiting pod')}"
 
@@ -53,10 +48,13 @@ async def of_cluster(reader: Reader) -> Nodes:
     for answer, what in ((nodes, "nodes"), (pods, "pods")):
         if answer.unknown:
             raise UnreachableError(f"cannot list {what} of the cluster: {answer.unknown}")
+    out = Counter(filter(None, map(out_of_service, nodes.objects)))
     return Nodes(
         supplies(nodes.objects, pods.objects),
-        out=tuple(filter(None, map(out_of_service, nodes.objects))),
-        pods=pods.objects,
-        objects=tuple({"kind": "PriorityClass"} | obj for obj in classes.objects),
-        assumed=(f"priorities are not known: {classes.unknown}",) if classes.unknown else (),
+        pods.objects,
+        tuple({"kind": "PriorityClass"} | obj for obj in classes.objects),
+        (
+            *([f"priorities are not known: {classes.unknown}"] if classes.unknown else []),
+            *(f"{counted(out[why], 'node')} left out: {why}" for why in sorted(out)),
+        ),
     )

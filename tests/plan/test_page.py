@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as ET
 
 from plan.forecast import Forecast, forecast
-from plan.show import as_page, tables
+from plan.show import as_page, as_text, tables
 from tests.plan.workloads import gang, nodes, role
 
 DISAGGREGATED = gang("pd", role("prefill", 2), role("decode", 4, 2))
@@ -14,11 +14,11 @@ def page(plan: Forecast) -> ET.Element:
     return ET.fromstring(as_page(plan))  # noqa: S314 - it is ours
 
 
-def test_the_page_has_the_table_of_the_plan() -> None:
+def test_the_page_has_the_text_of_the_plan() -> None:
     plan = forecast([DISAGGREGATED], nodes("10x8"))
 
-    ((_, rows),) = tables(plan)
-    assert [tuple(cell.text for cell in row) for row in page(plan).iter("tr")] == rows
+    (text,) = page(plan).iter("pre")
+    assert text.text == f"\n{as_text(plan)}"
 
 
 def test_many_groups_have_a_column_for_each_role() -> None:
@@ -36,7 +36,7 @@ def test_nothing_is_loaded_and_no_script_runs() -> None:
     policies = [one.attrib["content"] for one in found if one.attrib.get("http-equiv")]
     assert not {one.tag for one in found} & {"script", "link", "img", "iframe", "object"}
     assert not {name for one in found for name in one.attrib} & {"src", "href", "onclick", "onload"}
-    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+    assert policies == ["default-src 'none'"]
 
 
 def test_names_are_escaped() -> None:
@@ -45,4 +45,4 @@ def test_names_are_escaped() -> None:
     found = page(forecast([hostile], nodes("1x8@pool=<i>")))
 
     assert not {one.tag for one in found.iter()} & {"script", "b", "i"}
-    assert [one.text for one in found.iter("h2")] == ['<script>alert("x")</script>: 2 groups']
+    assert '<script>alert("x")</script>: 2 groups' in "".join(found.itertext())

@@ -58,10 +58,10 @@ def test_a_service_without_all_roles_has_no_pod_group() -> None:
     assert one.waits == NO_POD_GROUP
 
 
-def test_another_scheduler_is_a_note() -> None:
+def test_another_scheduler_is_not_modelled() -> None:
     (one,) = planned(named("w", scheduler_name="other"))
 
-    assert one.notes == ("scheduler other is not modelled",)
+    assert {pod.unmodelled for pod in one.roles[0].shapes} == {("scheduler other",)}
 
 
 def test_groups_of_several_pods_in_no_gang_are_promised_together() -> None:
@@ -94,11 +94,8 @@ def test_priority_comes_from_the_class_of_the_templates() -> None:
 
     (known,), (unknown,) = planned(named("w", worker=ranked), value), planned(named("w", worker=ranked))
 
-    assert (known.priority, known.notes) == (9, ())
-    assert (unknown.priority, unknown.notes) == (
-        0,
-        ("the value of PriorityClass high is not known; 0 is assumed",),
-    )
+    assert (known.priority, known.unmodelled) == (9, ())
+    assert (unknown.priority, unknown.unmodelled) == (0, ("the value of PriorityClass high",))
 
 
 def there(name: str, group: int, index: int, **metadata: Any) -> Object:
