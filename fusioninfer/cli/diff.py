@@ -1,20 +1,12 @@
 """The subcommand `diff`."""
 
 import sys
-from dataclasses import asdict
 from typing import Final
 
 import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
-from fusioninfer.cli.options import (
-    FILES,
-    FINDINGS,
-    UNREADABLE,
-    echo_json,
-    exit_unreadable,
-    print_errors,
-)
+from fusioninfer.cli.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
 from fusioninfer.cluster.diff import differences, unified
 from fusioninfer.lint import documents
 from intent.errors import printable
@@ -33,14 +25,7 @@ Examples:
 @HOME
 @CLUSTER
 @OUTPUT
-def diff(
-    *,
-    files: tuple[str, ...],
-    recursive: bool,
-    namespace: str,
-    cluster: Cluster,
-    output: str,
-) -> None:
+def diff(*, files: tuple[str, ...], recursive: bool, namespace: str, cluster: Cluster, output: str) -> None:
     """Show what applying files would change in the cluster: in their objects, and in the controller's.
 
     Objects of files are sent as dry runs, so that the API server and all webhooks answer. LeaderWorkerSets of
@@ -56,9 +41,10 @@ def diff(
     home = cluster.namespace(namespace)
     found = cluster.read(lambda reader: differences(reader, objects, home))
     if output == "json":
-        echo_json(asdict(found) | {"changes": [change._asdict() for change in found.changes]})
+        changes = [{"before": before, "after": after} for before, after in found.changes]
+        echo_json({"changes": changes, "errors": found.errors, "notes": found.notes})
     else:
-        for line in (line for change in found.changes for line in unified(change)):
+        for line in (line for change in found.changes for line in unified(*change)):
             click.secho(printable(line), fg=COLOURS.get(line[:1]))
         for note in found.notes:
             click.echo(f"{click.style('note', fg='yellow')}: {printable(note)}", err=True)

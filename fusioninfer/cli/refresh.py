@@ -72,8 +72,7 @@ def refresh(  # noqa: PLR0913 - each is a flag
     else:
         total = counted(sum(not row.problem for row in rows), "LeaderWorkerSet")
         click.echo(f"{total} {'would be ' if dry_run else ''}refreshed; {restarts}", err=True)
-    if any(row.problem for row in rows):
-        sys.exit(FINDINGS)
+    sys.exit(FINDINGS if any(row.problem for row in rows) else 0)
 
 
 def _print(rows: Iterable[Outdated]) -> None:

@@ -96,9 +96,8 @@ def _change(was: TemplateVersion, now: TemplateVersion) -> str:
 
 def _faults(record: Any) -> str:
     """Return why admission could not read the templates of an object, from the text of its record."""
-    pairs = (fault for fault in map(listed, listed(base_of(record).get("faults"))) if len(fault) == 2)
-    faults = "; ".join(text(message) for _, message in pairs)
-    return faults or "admission says nothing of its templates"
+    faults = [text(fault[-1]) for fault in map(listed, listed(base_of(record).get("faults"))) if fault]
+    return "; ".join(faults) or "admission says nothing of its templates"
 
 
 async def refreshed(reader: Reader, rows: Sequence[Outdated]) -> tuple[Outdated, ...]:

@@ -53,4 +53,4 @@ def is_named(lws: Object, word: str) -> bool:
 
 def described(obj: Object) -> str:
     """Return kind, namespace and name of an object."""
-    return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
+    return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{name_of(obj)}"

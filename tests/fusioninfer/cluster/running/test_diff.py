@@ -8,7 +8,8 @@ import pytest
 from aiohttp import web
 from click.testing import Result
 
-from fusioninfer.cluster.diff import DiffResult, ObjectDiff, applied_patch, cleaned, file_request, unified
+from fusioninfer.cluster.diff import Comparison, applied_patch, cleaned, file_request, unified
+from fusioninfer.cluster.reader import Reader
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
@@ -74,15 +75,18 @@ def test_a_change_of_noise_alone_is_no_difference() -> None:
     assert differs(None, stored())
 
 
+NO_CLIENT: Final[Any] = None
+
+
 def differs(before: Object | None, after: Object) -> bool:
     """Return whether a change is reported."""
-    result = DiffResult()
-    result.add("file", before, after)
-    return bool(result.changes)
+    compared = Comparison(Reader(NO_CLIENT))
+    compared.store(before, after)
+    return bool(compared.changes)
 
 
 def test_a_diff_is_unified_and_names_its_object() -> None:
-    lines = list(unified(ObjectDiff("file", cleaned(stored()), cleaned(stored(spec={"b": 2})))))
+    lines = list(unified(cleaned(stored()), cleaned(stored(spec={"b": 2}))))
 
     assert lines[:2] == ["--- LIVE K n/x", "+++ MERGED K n/x"]
     assert lines[-3:] == [" spec:", "-  b: 1", "+  b: 2"]
@@ -97,19 +101,17 @@ APPLIES: Final = [{"manager": name, "operation": "Apply"} for name in ("fusionin
 @pytest.mark.parametrize(
     ("live", "expected"),
     [
-        (None, ("create", "")),
         ({"metadata": {"annotations": {LAST_APPLIED: "{}"}}}, ("patch", "kubectl")),
         ({"metadata": {"managedFields": APPLIES}}, ("apply", "flux")),
         ({"metadata": {"managedFields": [{"manager": "helm", "operation": "Update"}]}}, ("apply", "kubectl")),
     ],
 )
 def test_a_dry_run_is_that_of_the_client_which_applied_the_object(
-    live: Object | None, expected: tuple[str, str]
+    live: Object, expected: tuple[str, str]
 ) -> None:
     request = file_request(LWS, FILE, live)
 
-    manager = "" if live is None else request.query["fieldManager"]
-    assert (request.verb, manager) == expected
+    assert (request.verb, request.query["fieldManager"]) == expected
     assert request.query["dryRun"] == "All"
 
 
@@ -166,15 +168,15 @@ async def diff(command: Command, *objects: Object, words: tuple[str, ...] = ()) 
     return await command("diff", "-f", "-", *words, text=text)
 
 
-async def changes(command: Command, *objects: Object) -> dict[tuple[str, str], Any]:
-    """Return action and origin by kind and name."""
+async def changes(command: Command, *objects: Object) -> dict[tuple[str, str], str]:
+    """Return what happens to each object, by kind and name."""
     result = await diff(command, *objects, words=("-o", "json"))
     assert result.exit_code in {0, 1}, result.output
     found = {}
     for one in json.loads(result.stdout)["changes"]:
         obj = one["after"] or one["before"]
         action = "create" if not one["before"] else "update" if one["after"] else "delete"
-        found[obj["kind"], obj["metadata"]["name"]] = action, one["origin"]
+        found[obj["kind"], obj["metadata"]["name"]] = action
     return found
 
 
@@ -182,9 +184,9 @@ async def test_a_new_service_would_create_its_object_and_those_of_the_controller
     cluster: Api, command: Command
 ) -> None:
     assert await changes(command, service()) == {
-        ("LeaderWorkerSet", "p"): ("create", "file"),
-        ("PodGroup", "r1"): ("create", "controller"),
-        ("Service", "r1-api"): ("create", "controller"),
+        ("LeaderWorkerSet", "p"): "create",
+        ("PodGroup", "r1"): "create",
+        ("Service", "r1-api"): "create",
     }
     assert cluster.writes == []
 
@@ -193,8 +195,8 @@ async def test_a_new_service_would_create_its_object_and_those_of_the_controller
 async def test_a_new_inferenceservice_creates_its_leaderworkersets(command: Command) -> None:
     found = await changes(command, inference_service())
 
-    assert found["LeaderWorkerSet", "r1-prefill"] == ("create", "controller")
-    assert found["PodGroup", "r1"] == ("create", "controller")
+    assert found["LeaderWorkerSet", "r1-prefill"] == "create"
+    assert found["PodGroup", "r1"] == "create"
 
 
 async def put_whole(cluster: Api, command: Command) -> None:
@@ -235,7 +237,7 @@ async def test_an_object_that_is_no_longer_desired_is_deleted(cluster: Api, comm
 
     found = await changes(command, alone)
 
-    assert found["PodGroup", "r1"] == ("delete", "controller")
+    assert found["PodGroup", "r1"] == "delete"
 
 
 async def test_what_was_made_of_the_service_that_an_object_leaves_is_deleted(
@@ -247,8 +249,8 @@ async def test_what_was_made_of_the_service_that_an_object_leaves_is_deleted(
 
     found = await changes(command, file)
 
-    assert found["Service", "r1-api"] == ("delete", "controller")
-    assert found["Service", "r2-api"] == ("create", "controller")
+    assert found["Service", "r1-api"] == "delete"
+    assert found["Service", "r2-api"] == "create"
 
 
 async def test_without_the_right_to_write_a_gang_it_is_a_note(cluster: Api, command: Command) -> None:
@@ -300,15 +302,15 @@ async def test_other_kinds_are_counted(command: Command) -> None:
     assert (result.exit_code, "1 object of other kinds left out" in result.stderr) == (0, True)
 
 
-@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize("name", ["", "../pods/x", 7])
-async def test_a_name_that_is_none_is_exit_code_2(command: Command, name: Any) -> None:
+async def test_a_name_that_is_none_is_in_no_path(cluster: Api, command: Command, name: Any) -> None:
+    cluster.fault = refusing("POST", LWS.path("team-a"), 422, "Invalid")
     unnamed = service()
     unnamed["metadata"]["name"] = name
 
     result = await diff(command, unnamed)
 
-    assert (result.exit_code, "metadata.name is missing, or name" in result.stderr) == (2, True)
+    assert (result.exit_code, "not compared: 422 Invalid: denied the request" in result.stderr) == (2, True)
 
 
 async def test_a_kind_that_is_not_served_is_a_note(cluster: Api, command: Command) -> None:
