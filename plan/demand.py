@@ -17,6 +17,8 @@ from plan.amounts import CLASSES, PODS, UNIT, Amounts, accelerators, amounts
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 SCHEDULERS: Final = frozenset({"", "volcano", DEFAULT_SCHEDULER})
 """Those that are modelled; a pod that names none has the default one."""
+COUNTED: Final = "only whole devices of a template in the files count, and with --nodes (docs/plan.md)"
+"""Which claims count."""
 Templates = Mapping[tuple[str, str], Object]
 """ResourceClaimTemplates by namespace, which may be empty, and name."""
 
@@ -43,9 +45,9 @@ class PodShape:
 
 
 def pod_shape(template: Object, templates: Templates | None = None, namespace: str = "") -> PodShape:
-    """Read a pod template. `templates`: None if the nodes do not say which devices they have."""
+    """Read a pod template. `templates`: none if the nodes do not say which devices they have."""
     spec = mapping(template.get("spec"))
-    claims = _claims(spec, templates, namespace)
+    claims = _claims(spec, templates or {}, namespace)
     asked = requests(spec) + claims.devices + Amounts({PODS: UNIT})
     by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
     for name in by_class:
@@ -112,40 +114,29 @@ class Claims(NamedTuple):
     """Why other devices do not, which may be anything, such as a network."""
 
 
-def _claims(spec: Object, templates: Templates | None, namespace: str) -> Claims:
-    """Read the claims of a pod: one of its own of each template, whichever of its containers use it."""
-    asked = Claims(Amounts(), [], [])
+def _claims(spec: Object, templates: Templates, namespace: str) -> Claims:
+    """Read the claims of a pod: one of its own of each template, whichever of its containers use it.
+
+    A request has its fields in `exactly`; before v1beta2, in itself.
+    """
+    claims = Claims(Amounts(), [], [])
     for claim in map(mapping, listed(spec.get("resourceClaims"))):
-        name, title = text(claim.get("resourceClaimTemplateName")), f"claim {text(claim.get('name'))}"
-        known = templates or {}
-        template = mapping((known.get((namespace, name)) or known.get(("", name))) if name else None)
+        name, title = text(claim.get("resourceClaimTemplateName")), text(claim.get("name"))
+        template = mapping(templates.get((namespace, name)) or templates.get(("", name)))
         devices = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
-        parts = listed(devices.get("requests"))
-        if not name:
-            why = "the pod names no ResourceClaimTemplate for it, so pods may share it; name one"
-        elif templates is None:
-            why = "Node objects do not say which devices there are; fusioninfer plan --nodes counts them"
-        else:
-            why = f"the files have no ResourceClaimTemplate {name} with requests in its namespace; add it"
-        if not parts:
-            asked.others.append(f"{title}: {why}")
-        for part in map(mapping, parts):
-            _add_request(asked, title, part)
-    return asked
-
-
-def _add_request(asked: Claims, title: str, request: Object) -> None:
-    """Add a request of a claim. It has its fields in `exactly`; before v1beta2, in itself."""
-    exact = mapping(request.get("exactly")) or request
-    name, count = text(exact.get("deviceClassName")), whole(exact.get("count") or 1)
-    is_number = exact.get("allocationMode") in {None, "ExactCount"} and count is not None
-    if name in CLASSES and is_number and not (exact.get("adminAccess") or exact.get("capacity")):
-        asked.devices[name] += (count or 0) * UNIT
-        return
-    either = map(mapping, listed(request.get("firstAvailable")))
-    classes = {name, *(text(each.get("deviceClassName")) for each in either)}
-    why = f"request {text(request.get('name'))} is for no number of whole devices of a known class"
-    (asked.others if classes.isdisjoint(CLASSES) else asked.unknown).append(f"{title}: {why}")
+        for request in map(mapping, listed(devices.get("requests")) or [{}]):
+            exact = mapping(request.get("exactly")) or request
+            either = map(mapping, listed(request.get("firstAvailable")))
+            classes = [text(each.get("deviceClassName")) for each in (exact, *either)]
+            count = whole(exact.get("count") or 1)
+            is_number = count is not None and exact.get("allocationMode") in {None, "ExactCount"}
+            is_part = exact.get("adminAccess") or exact.get("capacity")
+            if classes[0] in CLASSES and is_number and not is_part:
+                claims.devices[classes[0]] += (count or 0) * UNIT
+            else:
+                whys = claims.others if set(CLASSES).isdisjoint(classes) else claims.unknown
+                whys.append(f"claim {title}: {COUNTED}")
+    return claims
 
 
 # --- what a plan leaves out -------------------------------------------------------------------------

@@ -8,19 +8,9 @@ from operator import or_
 from typing import Final
 
 from intent import Object
-from intent.annotations import (
-    COMPONENT_TYPE,
-    COMPONENT_TYPES,
-    EXCLUSIVE_TOPOLOGY,
-    GROUP_INDEX,
-    GROUP_NAME,
-    LEADER_LABELS,
-    LWS_NAME,
-    ROLE_NAME,
-    ComponentType,
-)
+from intent.annotations import EXCLUSIVE_TOPOLOGY, GROUP_INDEX, LEADER_LABELS, LWS_NAME, ComponentType
 from intent.lws import KIND as LWS
-from intent.lws import read_revision
+from intent.service.member import Member, ejected, member
 from intent.shapes import annotations, labels, listed, mapping, metadata, number, text, whole
 from plan.amounts import PlanError, is_device
 from plan.demand import Demand, PodShape, Templates, pod_shape
@@ -147,16 +137,18 @@ def workloads(
     objects = tuple(objects)
     classes, pod_groups = _of_kind(objects, "PriorityClass"), _of_kind(objects, "PodGroup")
     priorities = {name: number(each.get("value")) for (_, name), each in classes.items()}
-    templates, bound = _of_kind(objects, "ResourceClaimTemplate") if devices else None, _bound(pods)
-    gangs: dict[Name, list[Object]] = {}
-    for each in objects:
-        if each.get("kind") == LWS:
-            gangs.setdefault(_gang_of(each), []).append(each)
+    templates, bound = _of_kind(objects if devices else (), "ResourceClaimTemplate"), _bound(pods)
+    gangs: dict[Name, list[tuple[Member, Object]]] = {}
+    for (namespace, name), lws in _of_kind(objects, LWS).items():
+        one = member(lws) or ejected(lws) or _of_no_service(lws)
+        gangs.setdefault((namespace, one.group or f"lws/{name}"), []).append((one, lws))
     planned = []
     for gang, members in gangs.items():
         spec, is_gang = mapping(pod_groups.get(gang, {}).get("spec")), not gang[1].startswith("lws/")
         required = dict(map(_required, listed(spec.get("subGroupPolicy"))))
-        roles = [_role(each, required, bound.get(_name(each), {}), templates) for each in members]
+        roles = [
+            _role(*each, required, bound.get((gang[0], each[0].name), {}), templates) for each in members
+        ]
         workload = Workload(
             gang[0],
             gang[1].removeprefix("lws/"),
@@ -164,7 +156,7 @@ def workloads(
             is_gang=is_gang,
             priority=priorities.get(text(spec.get("priorityClassName")), 0),
             held=NO_POD_GROUP if is_gang and gang not in pod_groups else "",
-            unmodelled=tuple(_unmodelled(members, spec, priorities)),
+            unmodelled=tuple(_unmodelled((lws for _, lws in members), spec, priorities)),
         )
         planned.append(workload)
     return tuple(planned)
@@ -184,17 +176,12 @@ def _name(obj: Object) -> Name:
     return text(metadata(obj).get("namespace")), text(metadata(obj).get("name"))
 
 
-def _gang_of(lws: Object) -> Name:
-    """Return the PodGroup of a LeaderWorkerSet; of one in none, its own name with a sign no name has."""
-    namespace, name = _name(lws)
-    return namespace, text(annotations(_templates(lws)[1]).get(GROUP_NAME)) or f"lws/{name}"
-
-
-def _templates(lws: Object) -> tuple[Object, Object]:
-    """Return the templates of leaders and workers; without one of its own, a leader has the workers'."""
-    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
-    worker = mapping(group.get("workerTemplate"))
-    return mapping(group.get("leaderTemplate")) or worker, worker
+def _of_no_service(lws: Object) -> Member:
+    """Read a LeaderWorkerSet that is in no service."""
+    (namespace, name), spec = _name(lws), mapping(lws.get("spec"))
+    counts = mapping(spec.get("leaderWorkerTemplate")).get("size"), spec.get("replicas")
+    size, replicas = (1 if count is None else number(count) for count in counts)
+    return Member(namespace, name, "", role_name=name, size=size, replicas=replicas)
 
 
 def _required(policy: object) -> tuple[str, int]:
@@ -203,25 +190,26 @@ def _required(policy: object) -> tuple[str, int]:
     return text(selector.get(LWS_NAME)), number(mapping(policy).get("minSubGroups"))
 
 
-def _role(lws: Object, required: Mapping[str, int], bound: Bound, templates: Templates | None) -> RolePods:
+def _role(
+    one: Member, lws: Object, required: Mapping[str, int], bound: Bound, templates: Templates
+) -> RolePods:
     """Read a role. One that has no replicas rests: after a minute, the controller does not require it.
 
     One of a DisaggregatedSet is required until pods of its revision were bound.
     """
-    spec, marks, (namespace, name) = mapping(lws.get("spec")), labels(lws), _name(lws)
-    counts = mapping(spec.get("leaderWorkerTemplate")).get("size"), spec.get("replicas")
-    size, replicas = (1 if count is None else number(count) for count in counts)
-    if size * max(replicas, 1) > MOST_PODS:
-        raise PlanError(f"LeaderWorkerSet {name}: more than {MOST_PODS} pods are not planned")
-    component = text(marks.get(COMPONENT_TYPE))
+    if one.size * max(one.replicas, 1) > MOST_PODS:
+        raise PlanError(f"LeaderWorkerSet {one.name}: more than {MOST_PODS} pods are not planned")
+    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
+    worker = mapping(group.get("workerTemplate"))
+    pods = (mapping(group.get("leaderTemplate")) or worker, worker)[: one.size]
     return RolePods(
-        name,
-        text(marks.get(ROLE_NAME)) or name,
-        next((each for each in COMPONENT_TYPES if each == component), "worker"),
-        size,
-        replicas,
-        tuple(pod_shape(template, templates, namespace) for template in _templates(lws)[:size]),
-        required=required.get(name, 0) if replicas or read_revision(marks) else 0,
+        one.name,
+        one.role_name,
+        one.component_type,
+        one.size,
+        one.replicas,
+        tuple(pod_shape(template, templates, one.namespace) for template in pods),
+        required=required.get(one.name, 0) if one.replicas or one.revision else 0,
         bound=bound,
     )
 
