@@ -157,7 +157,6 @@ def _without_record(obj: Object) -> Object:
 EXPLAIN: Final = """\b
 Examples:
   fusioninfer explain service.yaml
-  fusioninfer explain service.yaml -o json
 """
 
 
@@ -166,8 +165,7 @@ Examples:
 @NAMESPACE
 @CONFIG
 @SELECTION
-@output_option("text", "json")
-def explain(*, selection: Selection, output: str, **where: Any) -> None:
+def explain(*, selection: Selection, **where: Any) -> None:
     """Explain each field that admission sets.
 
     For each field: its old value, the new one, the rule, and the input that caused it.
@@ -180,7 +178,4 @@ def explain(*, selection: Selection, output: str, **where: Any) -> None:
     found, read_documents, settings = read(**where, admission_only=True)
     require(found, selection)
     explained = explanations.explain(read_documents, settings)
-    if output == "json":
-        click.echo(documents.to_json([explanations.as_json(one) for one in explained]))
-        return
     click.echo(explanations.as_text(explained) or "admission sets no fields")

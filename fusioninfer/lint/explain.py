@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 import orjson
@@ -28,8 +27,7 @@ from webhook.overlay.overlay import ENTERED, WHOLE
 from webhook.state import Fresh, state
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field that admission sets: its path, its value before (None: absent) and after (None: removed)."""
 
     path: str
@@ -37,8 +35,7 @@ class Field:
     now: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """The reason for one field of one document."""
 
     document: Document
@@ -49,9 +46,9 @@ class Explanation:
     """The path of the input that caused the field."""
     value: Any
     """The value of that input."""
-    at: str = ""
+    at: str
     """The path of the field, with the positions of items in the expanded object, as findings have them."""
-    choice: str = ""
+    choice: str
     """For fields that a launcher writes: its name, and why it was chosen."""
 
 
@@ -59,26 +56,24 @@ def explain(documents: Iterable[Document], settings: Settings) -> list[Explanati
     """Explain every field that admission sets on LeaderWorkerSets."""
     documents = list(documents)
     templates = library(document.object for document in documents)
-    return [
-        one
-        for document in rendered(documents)
-        if is_lws(document.object)
-        for one in _explained(document, settings, seen_by(templates, document.object))
-    ]
+    sets = (document for document in rendered(documents) if is_lws(document.object))
+    return [one for lws in sets for one in _explained(lws, settings, seen_by(templates, lws.object))]
 
 
 def _explained(document: Document, settings: Settings, templates: Templates) -> Iterator[Explanation]:
     found = state(document.object, None, templates)
     if not isinstance(found, Fresh):
         return
-    launcher, applied, was = _recorded(found, settings)
-    chosen = _chosen(launcher, found.intent, settings)
+    write = found.write
+    is_recorded = write.has_record and write.stands()
+    expansion = write.record.expansion if is_recorded else wish(found, settings)
+    overlays = write.record if is_recorded else write.inject(expansion)
+    chosen = _chosen(expansion.decision.launcher, found.intent, settings)
     stored = expanded(document.object, settings, templates)
-    for field in fields(applied, was):
-        found_rule = rule_for(field.path)
-        if found_rule is not None:
-            concern, rule = found_rule
-            cause, value = _cause(rule, field.path, found.write.original, found.intent)
+    for field in fields(overlays.put_on, overlays.was):
+        if row := rule_for(field.path):
+            concern, rule = row
+            cause, value = _cause(rule, field.path, write.original, found.intent)
             choice = chosen if concern.name == "launch" else ""
             at, _ = located(field.path, stored)
             yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
@@ -90,16 +85,6 @@ def _chosen(written: str, intent: Intent, settings: Settings) -> str:
     if written and (written, True) != (plan.launcher, plan.rewritten):
         return f"{written}: recorded earlier; the current rules would choose another launcher"
     return f"{plan.launcher}: {plan.why}" if written else ""
-
-
-def _recorded(found: Fresh, settings: Settings) -> tuple[str, Overlay, Overlay]:
-    """Return launcher, overlay and the values it replaced: the recorded ones, or those of the rules."""
-    write = found.write
-    if write.has_record and write.stands():
-        return write.record.expansion.decision.launcher, write.record.put_on, write.record.was
-    wished = wish(found, settings)
-    made = write.inject(wished)
-    return wished.decision.launcher, made.put_on, made.was
 
 
 # --- fields -----------------------------------------------------------------------------------------
@@ -134,22 +119,6 @@ def _items(key: str, items: list[Any], was: list[Any] | None, path: str) -> Iter
 
 
 # --- output -----------------------------------------------------------------------------------------
-
-
-def as_json(one: Explanation) -> Object:
-    """Return an explanation as a JSON object."""
-    return {
-        "file": one.document.file,
-        "document": one.document.number,
-        "field": one.at,
-        "was": one.field.was,
-        "now": one.field.now,
-        "concern": one.concern,
-        "rule": one.rule.code,
-        "reason": one.rule.reason,
-        "input": one.cause,
-        "inputValue": one.value,
-    } | ({"choice": one.choice} if one.choice else {})
 
 
 def as_text(found: Iterable[Explanation]) -> str:

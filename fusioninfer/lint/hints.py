@@ -88,20 +88,13 @@ def _of_other_prefix(obj: Object) -> Iterator[FieldError]:
 
 def _key_of_ours(obj: Object, kind: str) -> str:
     """Return the path of a key of ours in a place of an object of ours where it is not read."""
-    written = annotations(obj)
+    group, written = mapping(mapping(obj.get("spec")).get("leaderWorkerTemplate")), annotations(obj)
+    places = {"metadata.annotations": written if kind not in {lws.KIND, INFERENCE_SERVICE} else {}}
     if kind == lws.KIND:
-        own = "" if is_ours(written) else _key(labels(obj), "metadata.labels")
-        group = mapping(mapping(obj.get("spec")).get("leaderWorkerTemplate"))
-        pods = (
-            _key(annotations(mapping(group.get(field))), f"{lws.LWT}.{field}.metadata.annotations")
+        places |= {"metadata.labels": {} if is_ours(written) else labels(obj)} | {
+            f"{lws.LWT}.{field}.metadata.annotations": annotations(mapping(group.get(field)))
             for field in lws.TEMPLATES
-        )
-        return own or next(filter(None, pods), "")
-    if kind == INFERENCE_TEMPLATE:
-        written = {key: value for key, value in written.items() if key != INJECT}
-    return "" if kind == INFERENCE_SERVICE else _key(written, "metadata.annotations")
-
-
-def _key(keys: Object, path: str) -> str:
-    found = next((key for key in keys if isinstance(key, str) and key.startswith(PREFIX)), "")
-    return f"{path}[{found}]" if found else ""
+        }
+    read = {INJECT} if kind == INFERENCE_TEMPLATE else set[str]()
+    keys = ((path, str(key)) for path, keys in places.items() for key in keys if key not in read)
+    return next((f"{path}[{key}]" for path, key in keys if key.startswith(PREFIX)), "")

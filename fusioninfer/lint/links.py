@@ -18,17 +18,16 @@ def links(each: list[Checked]) -> Iterator[tuple[Document, FieldError]]:
     """Yield the Services `vllm` beside pods that run vLLM and read the variables of Services."""
     sets = [part.object for one in each for part in one.parts if read(part.object).intent]
     places = {text(metadata(one).get("namespace")) for one in sets if any(map(_reads, _pods(one)))}
-    for one in each:
-        obj = one.document.object
-        where, spec = text(metadata(obj).get("namespace")), mapping(obj.get("spec"))
+    for document in (one.document for one in each if places):
+        of, spec = metadata(document.object), mapping(document.object.get("spec"))
         has_address = spec.get("clusterIP") != "None" and spec.get("type") != "ExternalName"
-        is_named = obj.get("kind") == "Service" and metadata(obj).get("name") == "vllm"
-        if is_named and has_address and (where in places or (places and not where)):
+        is_named = document.object.get("kind") == "Service" and of.get("name") == "vllm"
+        if is_named and has_address and text(of.get("namespace")) in {"", *places}:
             message = (
                 f"a Service of this name sets {_VARIABLE} in the pods, with which vLLM does not start: "
                 "use another name, or enableServiceLinks: false in the pods"
             )
-            yield one.document, FieldError("metadata.name", None, message, "FI924")
+            yield document, FieldError("metadata.name", None, message, "FI924")
 
 
 def _pods(lws: Object) -> Iterator[Object]:

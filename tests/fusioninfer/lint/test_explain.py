@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from click.testing import CliRunner
 
-from fusioninfer.cli import main
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
@@ -164,7 +162,6 @@ def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | Non
     assert {one.choice for one in launched} == ({choice} if choice else set())
     assert {one.choice for one in found if one.concern != "launch"} == {""}
     assert all(f"launcher {choice}" in explain.as_text([one]) for one in launched)
-    assert all(explain.as_json(one)["choice"] == choice for one in launched)
 
 
 def test_a_recorded_launch_that_would_not_be_chosen_now_is_marked() -> None:
@@ -205,10 +202,3 @@ def test_size_1_and_launcher_none_are_not_causes() -> None:
 
     causes = {one.cause for one in found if one.at == ARGS}
     assert causes == {"metadata.annotations[fusioninfer.io/strategy]"}
-
-
-def test_the_command_writes_json() -> None:
-    answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "-o", "json"])
-
-    (one,) = [one for one in json.loads(answer.stdout) if one["field"] == ARGS]
-    assert (one["concern"], one["rule"], one["was"]) == ("launch", "FI621", ["--model", "org/M", "-tp", "16"])
