@@ -23,7 +23,7 @@ Counts = tuple[int, ...]
 
 @dataclass
 class Standing:
-    """How far a workload is: how many groups have started, in the order of `RolePods.order`."""
+    """How far a workload is: how many groups have started, the first ones."""
 
     workload: Workload
     started: Counts
@@ -59,15 +59,17 @@ class Standing:
         return tuple(count if each == role else 0 for each in range(len(self.started)))
 
     def pods(self, counts: Counts) -> Pods:
-        """Return the pods of the next groups that are on no node."""
-        each = zip(self.workload.roles, self.started, counts, strict=True)
-        return sum((role.pods(first, count) for role, first, count in each if count), Pods())
+        """Return the pods of the next groups."""
+        each = zip(self.workload.roles, counts, strict=True)
+        return sum((role.pods(count) for role, count in each), Pods())
 
     def labels(self, counts: Counts) -> list[str]:
         """Return the names of the next groups."""
         each = zip(self.workload.roles, self.started, counts, strict=True)
         return [
-            role.label(group) for role, first, count in each for group in role.order[first : first + count]
+            role.label(group)
+            for role, first, count in each
+            for group in range(first, min(first + count, role.replicas))
         ]
 
 
@@ -101,7 +103,7 @@ class Progress:
                 self._start(each, each.only(0, 0))
         for _, group in groupby(waiting, _rank):
             # of workloads that have not started, those without pods on nodes come first
-            peers = sorted(group, key=lambda each: any(role.bound for role in each.workload.roles))
+            peers = sorted(group, key=lambda each: any(each.started))
             for each in peers:
                 if any(first := each.required):
                     self._start(each, first if self.is_sure(each, first) else each.only(0, 0))
@@ -135,8 +137,8 @@ class Progress:
         others = zip(standing.uncertain, groups, strict=True)
         own = tuple(may if count or is_first else 0 for may, count in others)
         everyone = self.unsure - standing.pods(own) + standing.pods(groups)
-        for role, first, count in zip(standing.workload.roles, standing.started, groups, strict=True):
-            those = role.pods(first, count)
+        for role, count in zip(standing.workload.roles, groups, strict=True):
+            those = role.pods(count)
             asked = next(iter(those)) if len(those) == 1 else role.demand
             if self.room.left(asked, everyone - those) < those.total():
                 return False

@@ -45,8 +45,7 @@ def _cells(standing: Standing) -> list[tuple[str, str]]:
         for role, started, uncertain in roles:
             pending = role.replicas - started - uncertain
             turns = ["scheduled"] * started + ["uncertain"] * uncertain + ["pending"] * pending
-            states = dict(zip(role.order, turns, strict=True))
-            cells += [(role.label(group), states[group]) for group in range(role.replicas)]
+            cells += [(role.label(group), turn) for group, turn in enumerate(turns)]
     cells.append(("capacity", f"{share}%"))
     known = cells if share is not None else [(heading, NOT_KNOWN) for heading, _ in cells]
     return [*known, ("status", status(standing))]
@@ -137,7 +136,7 @@ def _service(standing: Standing) -> dict[str, Any]:
     return {
         "namespace": standing.workload.namespace,
         "name": standing.workload.name,
-        "scheduled": [role.label(group) for role, count in roles for group in role.order[:count]],
+        "scheduled": [role.label(group) for role, count in roles for group in range(count)],
         "uncertain": standing.labels(standing.uncertain),
         "capacity": capacity(standing),
         "status": status(standing),

@@ -1,29 +1,25 @@
 """Services as the scheduler sees them: expanded LeaderWorkerSets and PodGroups as roles, and their groups."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
 from typing import Final
 
 from intent import Object
-from intent.annotations import EXCLUSIVE_TOPOLOGY, GROUP_INDEX, LEADER_LABELS, LWS_NAME, ComponentType
+from intent.annotations import EXCLUSIVE_TOPOLOGY, GROUP_INDEX, LWS_NAME, ComponentType
 from intent.lws import KIND as LWS
 from intent.service.member import Member, ejected, member
-from intent.shapes import annotations, labels, listed, mapping, metadata, number, text, whole
+from intent.shapes import annotations, labels, listed, mapping, metadata, number, text
 from plan.amounts import PlanError, is_device
 from plan.demand import Demand, PodShape, Templates, pod_shape
 from plan.supply import ENDED
 
 Pods = Counter[Demand]
 """How many pods of each demand."""
-Bound = Mapping[int, frozenset[int]]
-"""By group: the worker indices of the pods that are on nodes already; that of a leader is 0."""
 Name = tuple[str, str]
 """Namespace and name of an object."""
-(WORKER_INDEX,) = LEADER_LABELS
-"""The label with the index of a pod in its group; that of a leader is 0."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
 MOST_PODS: Final = 20_000
 """The most pods of one LeaderWorkerSet that are planned."""
@@ -43,17 +39,8 @@ class RolePods:
     """That of a leader, and of groups of several pods that of a worker."""
     required: int = 0
     """How many whole groups must start before anything of the service does."""
-    bound: Bound = field(default_factory=dict)
-
-    @cached_property
-    def order(self) -> tuple[int, ...]:
-        """The groups in the order in which they start: those that are on nodes, then by index."""
-        return tuple(sorted(range(self.replicas), key=lambda group: any(self._missing(group))))
-
-    @property
-    def whole(self) -> int:
-        """How many groups are on nodes."""
-        return sum(not any(self._missing(group)) for group in self.bound if group < self.replicas)
+    whole: int = 0
+    """How many groups are on nodes as a whole: those are taken for the first ones."""
 
     @cached_property
     def demand(self) -> Demand:
@@ -66,18 +53,10 @@ class RolePods:
         where = dict.fromkeys(selector for demand in demands for selector in demand.where)
         return Demand(tuple(sorted(asked.items())), tuple(where))
 
-    def pods(self, first: int, count: int) -> Pods:
-        """Return the pods on no node of so many groups from the first one on, in their order."""
-        leaders, workers = count, count * (self.size - 1)
-        for group in self.order[first : first + count] if self.bound else ():
-            there = self._missing(group)
-            leaders, workers = leaders + there[0] - 1, workers + there[1] - self.size + 1
-        return Pods({self.shapes[0].demand: leaders}) + Pods({self.shapes[-1].demand: workers})
-
-    def _missing(self, group: int) -> tuple[int, int]:
-        """Return how many leaders and workers of a group are on no node."""
-        there = [index for index in self.bound.get(group, ()) if index < self.size]
-        return 1 - there.count(0), self.size - 1 - len(there) + there.count(0)
+    def pods(self, count: int) -> Pods:
+        """Return the pods of so many groups."""
+        workers = Pods({self.shapes[-1].demand: count * (self.size - 1)})
+        return Pods({self.shapes[0].demand: count}) + workers
 
     def label(self, group: int) -> str:
         """Return the name of a group as tables show it; without its index if there is only one."""
@@ -146,9 +125,7 @@ def workloads(
     for gang, members in gangs.items():
         spec, is_gang = mapping(pod_groups.get(gang, {}).get("spec")), not gang[1].startswith("lws/")
         required = dict(map(_required, listed(spec.get("subGroupPolicy"))))
-        roles = [
-            _role(*each, required, bound.get((gang[0], each[0].name), {}), templates) for each in members
-        ]
+        roles = [_role(*each, required, bound[gang[0], each[0].name], templates) for each in members]
         workload = Workload(
             gang[0],
             gang[1].removeprefix("lws/"),
@@ -191,7 +168,7 @@ def _required(policy: object) -> tuple[str, int]:
 
 
 def _role(
-    one: Member, lws: Object, required: Mapping[str, int], bound: Bound, templates: Templates
+    one: Member, lws: Object, required: Mapping[str, int], bound: Counter[str], templates: Templates
 ) -> RolePods:
     """Read a role. One that has no replicas rests: after a minute, the controller does not require it.
 
@@ -210,7 +187,7 @@ def _role(
         one.replicas,
         tuple(pod_shape(template, templates, one.namespace) for template in pods),
         required=required.get(one.name, 0) if one.replicas or one.revision else 0,
-        bound=bound,
+        whole=min(one.replicas, sum(count >= one.size for count in bound.values())),
     )
 
 
@@ -232,19 +209,12 @@ def _unmodelled(members: Iterable[Object], pod_group: Object, priorities: Contai
     yield from (what for what, present in has.items() if present)
 
 
-def _bound(pods: Iterable[Object]) -> Mapping[Name, Bound]:
-    """Return the pods of LeaderWorkerSets that are on nodes, and do not end."""
-    there: dict[Name, dict[int, frozenset[int]]] = {}
+def _bound(pods: Iterable[Object]) -> Mapping[Name, Counter[str]]:
+    """Return how many pods of each group of a LeaderWorkerSet are on nodes, and do not end."""
+    there = defaultdict[Name, Counter[str]](Counter)
     for pod in pods:
-        marks = labels(pod)
-        group, index = (whole(text(marks.get(key))) for key in (GROUP_INDEX, WORKER_INDEX))
-        is_ending = metadata(pod).get("deletionTimestamp") or mapping(pod.get("status")).get("phase") in ENDED
-        if (
-            group is not None
-            and index is not None
-            and mapping(pod.get("spec")).get("nodeName")
-            and not is_ending
-        ):
-            groups = there.setdefault((_name(pod)[0], text(marks.get(LWS_NAME))), {})
-            groups[group] = groups.get(group, frozenset()) | {index}
+        marks, phase = labels(pod), mapping(pod.get("status")).get("phase")
+        is_ending = metadata(pod).get("deletionTimestamp") or phase in ENDED
+        if mapping(pod.get("spec")).get("nodeName") and not is_ending:
+            there[_name(pod)[0], text(marks.get(LWS_NAME))][text(marks.get(GROUP_INDEX))] += 1
     return there

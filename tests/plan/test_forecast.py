@@ -33,14 +33,9 @@ STARTED: Final[dict[str, tuple[list[Workload], str, set[str]]]] = {
         {"a/worker-0", "b/worker-0"},
     ),
     "pods that are bound": (
-        [gang("a", role("worker", 2, 2, bound={1: frozenset({0, 1})}))],
+        [gang("a", role("worker", 2, 2, whole=1))],
         "0x8",
-        {"a/worker-1"},
-    ),
-    "a group of which one pod needs room": (
-        [gang("a", role("worker", 2, bound={0: frozenset({1})}))],
-        "1x8",
-        {"a/worker"},
+        {"a/worker-0"},
     ),
     "pods of no gang one by one": (
         [ungrouped("a", role("worker", 1, 3))],
@@ -253,7 +248,7 @@ def test_a_service_of_which_claims_are_not_known_is_on_no_node_and_others_are() 
 @pytest.mark.parametrize("replicas", [1, 13])
 def test_cells_and_capacity_are_not_known_unless_all_pods_are_on_nodes(replicas: int) -> None:
     one = role("worker", 1, replicas, pod=replace(pod(1), unknown=("claim gpus: why",)))
-    there = replace(one, bound={at: frozenset({0}) for at in range(replicas)})
+    there = replace(one, whole=replicas)
 
     ((_, unknown),), ((_, known),) = (
         tables(forecast([gang("x", its)], nodes("1x8"))) for its in (one, there)

@@ -108,16 +108,13 @@ def there(name: str, group: int, index: int, **metadata: Any) -> Object:
     return {"metadata": {"namespace": "llm", "labels": labels} | metadata, "spec": {"nodeName": "n"}}
 
 
-def test_pods_on_nodes_are_bound_unless_they_end() -> None:
-    pods = (
-        there("w", 1, 0),
-        there("w", 1, 1, deletionTimestamp="2026-01-01T00:00:00Z"),
-        {"metadata": {}, "spec": {"nodeName": "n"}},
-    )
+def test_groups_whose_pods_are_all_on_nodes_have_started_unless_one_ends() -> None:
+    ending = there("w", 2, 1, deletionTimestamp="2026-01-01T00:00:00Z")
+    pods = (*(there("w", 1, index) for index in (0, 1)), there("w", 2, 0), ending)
 
-    (one,) = planned(named("w", 2), pods=pods)
+    (one,) = planned(named("w", 3), pods=(*pods, {"metadata": {}, "spec": {"nodeName": "n"}}))
 
-    assert one.roles[0].bound == {1: {0}}
+    assert one.roles[0].whole == 1
 
 
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])

@@ -50,7 +50,7 @@ def started(step: ForecastStep) -> set[str]:
         f"{standing.workload.name}/{role.label(group)}"
         for standing in step.standings
         for role, count in zip(standing.workload.roles, standing.started, strict=True)
-        for group in role.order[:count]
+        for group in range(count)
     }
 
 
