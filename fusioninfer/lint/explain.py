@@ -11,19 +11,20 @@ import orjson
 from fusioninfer.lint.documents import Document
 from fusioninfer.lint.library import library, seen_by
 from fusioninfer.lint.offline import is_lws, rendered
-from fusioninfer.lint.paths import joined, located
+from fusioninfer.lint.paths import joined
 from intent import Object
 from intent.annotations import LAUNCHER, NONE, SERVICE
 from intent.errors import printable
 from intent.lws import LWT, Intent
 from intent.settings import Settings
+from intent.shapes import annotations, mapping
 from intent.template import Templates
 from intent.tree import COPY, LIST_KEYS, Overlay, identity, is_keyed, name_of
 from webhook import mutate
-from webhook.expand import expanded, wish
+from webhook.expand import wish
 from webhook.mutate import rule_for
 from webhook.mutate.concern import SIZE, Cause, Rule
-from webhook.overlay.overlay import ENTERED, WHOLE
+from webhook.overlay.overlay import ENTERED, WHOLE, containers_of, group_of, template_of
 from webhook.state import Fresh, state
 
 
@@ -46,8 +47,6 @@ class Explanation(NamedTuple):
     """The path of the input that caused the field."""
     value: Any
     """The value of that input."""
-    at: str
-    """The path of the field, with the positions of items in the expanded object, as findings have them."""
     choice: str
     """For fields that a launcher writes: its name, and why it was chosen."""
 
@@ -69,14 +68,12 @@ def _explained(document: Document, settings: Settings, templates: Templates) -> 
     expansion = write.record.expansion if is_recorded else wish(found, settings)
     overlays = write.record if is_recorded else write.inject(expansion)
     chosen = _chosen(expansion.decision.launcher, found.intent, settings)
-    stored = expanded(document.object, settings, templates)
     for field in fields(overlays.put_on, overlays.was):
         if row := rule_for(field.path):
             concern, rule = row
             cause, value = _cause(rule, field.path, write.original, found.intent)
             choice = chosen if concern.name == "launch" else ""
-            at, _ = located(field.path, stored)
-            yield Explanation(document, field, concern.name, rule, cause, value, at, choice)
+            yield Explanation(document, field, concern.name, rule, cause, value, choice)
 
 
 def _chosen(written: str, intent: Intent, settings: Settings) -> str:
@@ -134,7 +131,7 @@ def _together(found: Iterable[Explanation]) -> Iterable[list[Explanation]]:
     """Return explanations that differ by their template alone, such as those of a label, as one."""
     same: dict[tuple[str, ...], list[Explanation]] = {}
     for one in found:
-        key = (_TEMPLATE.sub("", one.at), _json(one.field.was), _json(one.field.now), one.cause)
+        key = (_TEMPLATE.sub("", one.field.path), _json(one.field.was), _json(one.field.now), one.cause)
         same.setdefault(key, []).append(one)
     return same.values()
 
@@ -146,7 +143,7 @@ def _difference(alike: list[Explanation]) -> str:
     one = alike[0]
     was, now = one.field.was, one.field.now
     lines = [
-        *(printable(each.at) for each in alike),
+        *(printable(each.field.path) for each in alike),
         *([click.style(f"- {_json(was)}", fg="red")] if was is not None else []),
         *([click.style(f"+ {_json(now)}", fg="green")] if now is not None else []),
         f"  {one.concern} ({one.rule.code}): {one.rule.reason}",
@@ -168,19 +165,22 @@ _CAUSES_NOTHING: Final = ((SIZE, 1), (LAUNCHER, NONE))
 def _cause(rule: Rule, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
     """Return path and value of the first input of a rule that the author wrote; else those of the opt-in."""
     for cause in (*rule.causes, SERVICE):
-        place, value = located(_path(cause, path, intent), original)
+        place, value = _written(cause, path, original, intent)
         if value is not None and (cause, value) not in _CAUSES_NOTHING:
             return place, value
     return "", None
 
 
-def _path(cause: Cause, path: str, intent: Intent) -> str:
-    """Return the path of a cause; a field of the engine is in the template of the explained field."""
+def _written(cause: Cause, path: str, original: Object, intent: Intent) -> tuple[str, Any]:
+    """Return path and value of a cause; a field of the engine is in the template of the explained field."""
     if "/" in cause:
-        return f"metadata.annotations[{cause}]"
+        return f"metadata.annotations[{cause}]", annotations(original).get(cause)
     if cause == SIZE:
-        return f"{LWT}.size"
+        return f"{LWT}.size", group_of(original).get("size")
     field = "leaderTemplate" if path.startswith(f"{LWT}.leaderTemplate") else "workerTemplate"
     template = next((one for one in intent.templates if one.field == field), intent.templates[-1])
     engine = template.engine.container if template.engine else ""
-    return f"{template.path}.spec.containers[{engine}].{cause}"
+    value: Any = containers_of(template_of(original, template.field)).get(engine)
+    for key in cause.split("."):
+        value = mapping(value).get(key)
+    return f"{template.path}.spec.containers[{engine}].{cause}", value

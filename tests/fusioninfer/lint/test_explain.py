@@ -22,7 +22,7 @@ from webhook.state import Fresh, state
 SETTINGS: Final = Settings()
 NEEDED: Final = "ray-symmetric needs Ray 2.54 or later"
 PROBED: Final = next(case for case in CASES if case.name == "engine-53-probes") / "input.yaml"
-ARGS: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].args"
+ARGS: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers[vllm].args"
 
 
 def documents_of(case: Path) -> list[documents.Document]:
@@ -187,12 +187,6 @@ def test_an_expanded_object_is_explained_by_its_record() -> None:
     assert {one.field.path for one in after} == {one.field.path for one in explain.explain(before, SETTINGS)}
 
 
-def test_a_path_has_the_position_of_an_item() -> None:
-    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
-
-    assert [one.at for one in found if re.search(r"(containers|env|ports|volumes)\[[^0-9]", one.at)] == []
-
-
 def test_size_1_and_launcher_none_are_not_causes() -> None:
     plain = PROBED.parents[1] / "sidecar-01-args-only" / "input.yaml"
     (document,) = documents.read([str(plain)])
@@ -200,5 +194,5 @@ def test_size_1_and_launcher_none_are_not_causes() -> None:
 
     found = explain.explain([document], SETTINGS)
 
-    causes = {one.cause for one in found if one.at == ARGS}
+    causes = {one.cause for one in found if one.field.path == ARGS}
     assert causes == {"metadata.annotations[fusioninfer.io/strategy]"}
