@@ -147,16 +147,6 @@ def _image(row: Stock, engines: Engines) -> dict[str, str]:
     }
 
 
-def columns(rows: list[dict[str, str]]) -> str:
-    """Render rows as columns of text, with a heading."""
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n"
-        for line in lines
-    )
-
-
 def span(since: Version, below: Version) -> str:
     """Render a range of versions: `0.9 - < 0.24`."""
     if below == NEWEST:

@@ -104,14 +104,15 @@ def as_text(plan: Forecast) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def aligned(rows: Iterable[Row]) -> Iterator[str]:
-    """Align the columns of a table; the first two are numbers."""
+def aligned(rows: Iterable[Row], numbers: int = 2) -> Iterator[str]:
+    """Align the columns of a table; the first ones are numbers."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        numbers = [cell.rjust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-        words = [cell.ljust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-        yield "  ".join((*numbers, *words)).rstrip()
+        cells = list(zip(row, widths, strict=True))
+        words = [cell.ljust(width) for cell, width in cells[numbers:]]
+        shown = (*(cell.rjust(width) for cell, width in cells[:numbers]), *words)
+        yield "  ".join(shown).rstrip()
 
 
 def as_data(plan: Forecast) -> dict[str, Any]:

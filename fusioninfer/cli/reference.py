@@ -10,6 +10,7 @@ from fusioninfer import demo as show
 from fusioninfer import engines as facts
 from fusioninfer.cli.options import CONFIG, echo_json, output_option, read_settings
 from fusioninfer.codes import ENTRIES, as_json, as_text
+from plan.show import aligned
 
 DEMO: Final = """\b
 Examples:
@@ -93,4 +94,5 @@ def engines(config: Path | None, output: str) -> None:
         return
     for title, rows in tables.items():
         click.secho(title, bold=True)
-        click.echo(facts.columns(rows))
+        lines = aligned([tuple(rows[0]), *(tuple(row.values()) for row in rows)], numbers=0)
+        click.echo("".join(f"{line}\n" for line in lines))

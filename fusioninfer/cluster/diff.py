@@ -15,10 +15,10 @@ from fusioninfer.cluster.reader import Reader, why
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
 from fusioninfer.cluster.text import WRITTEN, described, name_of, service_of
 from fusioninfer.lint.documents import Document
-from fusioninfer.lint.offline import is_inferenceservice, is_lws
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.errors import counted
+from intent.resource import kind_of
 from intent.service.member import ServiceKey
 from intent.shapes import annotations, listed, mapping, metadata, text
 from kube.client import NO_ANSWER, ApiError
@@ -26,7 +26,7 @@ from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.decide import ApplyHistory, Attempt, before_dry_run, prunable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, part_of
 from sync.live import OWNER_KINDS, is_owner
-from sync.observed.cached import SET_BY_SERVER, AppliedObject, is_applied, managed
+from sync.observed.cached import SET_BY_SERVER, AppliedObject, managed
 from sync.parts.desired import Refusal
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
@@ -152,8 +152,8 @@ async def differences(reader: Reader, documents: Iterable[Document], namespace: 
     await reader.reach()
     result, homes, others = Comparison(reader), dict[str, list[Object]](), 0
     for obj in (document.object for document in documents):
-        home = text(metadata(obj).get("namespace")) or namespace
-        if is_lws(obj) or is_inferenceservice(obj):
+        kind, home = kind_of(obj), text(metadata(obj).get("namespace")) or namespace
+        if kind and kind.name in WRITTEN:
             homes.setdefault(home, []).append(obj | {"metadata": metadata(obj) | {"namespace": home}})
         else:
             others += 1
@@ -220,8 +220,7 @@ def _controller_request(kind: Kind[Any], desired: Object, live: Object | None) -
     spec = mapping(live.get("spec"))
     kept = {key: spec[key] for key in kind.kept_fields if key in spec}
     body = desired | {"spec": kept | desired["spec"]} if kept else desired
-    manager = FIELD_MANAGER if is_applied(live) else DIFF
-    return apply(kind.path_of(desired), body, dry_run=True, manager=manager)
+    return apply(kind.path_of(desired), body, dry_run=True)
 
 
 # --- one object -------------------------------------------------------------------------------------

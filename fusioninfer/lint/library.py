@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from intent import Object
-from intent.inferenceservice.v1alpha1 import GROUP
 from intent.names import SYSTEM_NAMESPACE
+from intent.resource import kind_of
 from intent.shapes import metadata, text
 from intent.template import KIND, Templates
 
@@ -16,16 +16,13 @@ Library = Mapping[str, Mapping[str, Object]]
 NONE: Final[Library] = {}
 
 
-def is_template(value: Object) -> bool:
-    """Return whether an object is an InferenceTemplate, of any version."""
-    return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
-
-
 def library(objects: Iterable[Object]) -> Library:
     """Collect the templates among objects; the first of a name counts."""
     found: dict[str, dict[str, Object]] = {}
-    for one in filter(is_template, objects):
-        of = metadata(one)
+    for one in objects:
+        kind, of = kind_of(one), metadata(one)
+        if kind is None or kind.name != KIND:
+            continue
         found.setdefault(text(of.get("namespace")), {}).setdefault(text(of.get("name")), one)
     return found
 

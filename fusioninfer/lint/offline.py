@@ -14,7 +14,7 @@ from fusioninfer.lint.links import links
 from intent import Object
 from intent.annotations import SERVICE
 from intent.errors import FieldError, Subject
-from intent.inferenceservice.v1alpha1 import GROUP, KIND
+from intent.lws import KIND as LWS
 from intent.resource import kind_of
 from intent.service.member import ServiceKey, member
 from intent.settings import Settings
@@ -23,7 +23,6 @@ from sync.observed.configuration import is_config_map
 from sync.preview import preview
 from webhook.expand import expanded
 
-LWS_GROUP = "leaderworkerset.x-k8s.io/"
 REPEATED: Final = "FI923"
 
 
@@ -200,12 +199,8 @@ def rendered(documents: Iterable[Document]) -> Iterator[Document]:
 
 def is_lws(value: Object) -> bool:
     """Return whether an object is a LeaderWorkerSet, of any version."""
-    return value.get("kind") == "LeaderWorkerSet" and str(value.get("apiVersion", "")).startswith(LWS_GROUP)
-
-
-def is_inferenceservice(value: Object) -> bool:
-    """Return whether an object is our InferenceService, of any version, and not KServe's."""
-    return value.get("kind") == KIND and str(value.get("apiVersion", "")).startswith(f"{GROUP}/")
+    kind = kind_of(value)
+    return kind is not None and kind.name == LWS
 
 
 def _placed(document: Document, namespace: str) -> Document:

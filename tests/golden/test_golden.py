@@ -20,7 +20,7 @@ import pytest
 from catalog.codes import files
 from fusioninfer.lint import documents, offline
 from fusioninfer.lint.documents import Document
-from fusioninfer.lint.library import is_template, library, seen_by
+from fusioninfer.lint.library import library, seen_by
 from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings
@@ -92,7 +92,7 @@ def templates_of(case: Path, lws: Object) -> Templates:
 
 def inferenceservices(case: Path) -> list[Document]:
     """Return the InferenceServices of a case."""
-    return [document for document in inputs(case) if offline.is_inferenceservice(document.object)]
+    return [document for document in inputs(case) if document.object["kind"] == "InferenceService"]
 
 
 def expected(case: Path) -> dict[str, str]:
@@ -170,7 +170,7 @@ def reported(answer: Answer, lws: list[Object], case: Path) -> list[Reported]:
 
 def reported_offline(case: Path) -> list[Reported]:
     """Return what the command reports about the same objects, each on its own."""
-    named = [one for one in inputs(case) if is_template(one.object)]
+    named = [one for one in inputs(case) if one.object["kind"] == "InferenceTemplate"]
     alone = [
         offline.compose([one, *named], Settings(), admission_only=True)
         for one in (*leaderworkersets(case), *inferenceservices(case))
