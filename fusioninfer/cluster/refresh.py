@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError, why
 from fusioninfer.cluster.text import WRITTEN, is_named, name_of
@@ -74,7 +74,9 @@ async def _outdated(reader: Reader, lws: Object, template: str) -> Outdated | No
     record = annotations(answer).get(EXPANSION)
     now = {version.name: version for version in recorded(record)}
     changes = tuple(_change(was, now[was.name]) for was in read if now.get(was.name, was) != was)
-    problem = problem or ("" if now else _faults(record))
+    if not (problem or now):  # admission says in the record why it could not read them
+        faults = [text(fault[-1]) for fault in map(listed, listed(base_of(record).get("faults"))) if fault]
+        problem = "; ".join(faults) or "admission says nothing of its templates"
     if not (changes or problem):
         return None
     owners = map(mapping, listed(of.get("ownerReferences")))
@@ -94,18 +96,10 @@ def _change(was: TemplateVersion, now: TemplateVersion) -> str:
     return f"InferenceTemplate {was.namespace}/{was.name} was changed ({versions})"
 
 
-def _faults(record: Any) -> str:
-    """Return why admission could not read the templates of an object, from the text of its record."""
-    faults = [text(fault[-1]) for fault in map(listed, listed(base_of(record).get("faults"))) if fault]
-    return "; ".join(faults) or "admission says nothing of its templates"
-
-
 async def refreshed(reader: Reader, rows: Sequence[Outdated]) -> tuple[Outdated, ...]:
     """Refresh LeaderWorkerSets; an InferenceService once for all of its roles."""
-    problems: dict[str, str] = {}
-    for row in rows:
-        if row.path not in problems:
-            _, problems[row.path] = await _annotated(reader, row.path, row.uid)
+    uids = {row.path: row.uid for row in rows}
+    problems = {path: (await _annotated(reader, path, uid))[1] for path, uid in uids.items()}
     return tuple(replace(row, problem=problems[row.path]) for row in rows)
 
 

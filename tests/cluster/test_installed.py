@@ -73,7 +73,7 @@ def test_every_file_of_the_packages_is_installed(environment: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "printed"),
-    [(("--version",), f"fusioninfer, version {VERSION}"), (("demo",), "3 objects admitted")],
+    [(("--version",), f"fusioninfer, version {VERSION}"), (("demo",), "created by the controller")],
 )
 def test_an_installed_command_works(environment: Path, words: tuple[str, ...], printed: str) -> None:
     assert printed in run(environment, "fusioninfer", *words).stdout

@@ -120,7 +120,7 @@ def test_it_expands_a_file(image: Image) -> None:
 
 
 def test_its_webhook_serves(image: Image) -> None:
-    assert "3 objects admitted" in entrypoint(image, "demo").stdout
+    assert "created by the controller" in entrypoint(image, "demo").stdout
 
 
 @pytest.mark.parametrize("verb", ["webhook", "sync"])
