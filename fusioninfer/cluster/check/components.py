@@ -14,10 +14,12 @@ from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, S
 from fusioninfer.cluster.check.facts import Facts, image_tag
 from fusioninfer.cluster.check.row import OK, Check, Judgement, check
 from fusioninfer.cluster.text import name_of
-from intent import Object, yaml
+from intent import Object
 from intent.shapes import annotations, listed, mapping, number, text
 
 _VERSION: Final = re.compile(r"v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
+_PROVIDER: Final = re.compile(r"^\s*schedulerProvider:\s*[\"']?([\w-]+)", re.MULTILINE)
+"""The scheduler of `gangSchedulingManagement` in LeaderWorkerSet's configuration."""
 DEFINITIONS: Final = {
     "lws": ("leaderworkersets.leaderworkerset.x-k8s.io", "v1"),
     "podgroups": ("podgroups.scheduling.volcano.sh", "v1beta1"),
@@ -131,20 +133,10 @@ def lws_gang_scheduling(facts: Facts) -> Judgement:
     """Judge whether LeaderWorkerSet makes PodGroups itself."""
     for config in facts.answer("lws-config").objects:
         for name, content in mapping(config.get("data")).items():
-            if provider := _provider(text(content)):
-                detail = f"ConfigMap {name_of(config)}, {name}: schedulerProvider is {provider}"
+            if provider := _PROVIDER.search(text(content)):
+                detail = f"ConfigMap {name_of(config)}, {name}: schedulerProvider is {provider[1]}"
                 return Judgement("error", detail)
     return OK
-
-
-def _provider(content: str) -> str:
-    """Return the scheduler of `gangSchedulingManagement`; empty if it is not set."""
-    try:
-        documents = [mapping(one) for one in yaml.load(content)]
-    except yaml.UNREADABLE:
-        return ""
-    settings = (mapping(one.get("gangSchedulingManagement")) for one in documents)
-    return next((provider for one in settings if (provider := text(one.get("schedulerProvider")))), "")
 
 
 # --- Volcano ----------------------------------------------------------------------------------------

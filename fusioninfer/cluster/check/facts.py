@@ -53,13 +53,9 @@ class Facts:
 # --- Deployments ------------------------------------------------------------------------------------
 
 
-def pod_spec(deployment: Object) -> Object:
-    """Return the spec of a Deployment's pods."""
-    return mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
-
-
 def _containers(deployment: Object) -> list[Object]:
-    return [mapping(one) for one in listed(pod_spec(deployment).get("containers"))]
+    template = mapping(mapping(deployment.get("spec")).get("template"))
+    return [mapping(one) for one in listed(mapping(template.get("spec")).get("containers"))]
 
 
 def image_tag(deployment: Object) -> str:
