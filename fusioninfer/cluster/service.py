@@ -17,7 +17,6 @@ from intent.names import SYSTEM_NAMESPACE
 from intent.service.member import ServiceKey
 from intent.settings import Settings
 from intent.shapes import mapping, text
-from kube.client import DEFAULT_NAMESPACE
 from sync.kinds import GATEWAYS, INFERENCE_SERVICE, LWS, OUTPUTS, WATCHED, Kind, part_of, templates
 from sync.live import read_configuration
 from sync.observe import ServiceMemory, observe
@@ -169,19 +168,16 @@ def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None
     """Return what the controller sees of a service; without a memory, as one that has just started."""
     seen = observe(key, caches_of(live), memory or ServiceMemory())
     seen = replace(seen, configuration=live.configurations.get(reference(seen.value)))
-    absent = absent_objects(desired_state(seen, live.settings), live, key[0])
+    absent = absent_objects(desired_state(seen, live.settings), live)
     return replace(seen, unapplied=frozenset(part_of(*one) for one in absent))
 
 
-def absent_objects(desired: Desired, live: Live, namespace: str) -> list[tuple[str, str]]:
+def absent_objects(desired: Desired, live: Live) -> list[tuple[str, str]]:
     """Return kind and name of the desired objects that are not stored, of the kinds that are known."""
-    stored = {
-        (kind, text(mapping(obj["metadata"]).get("name")))
-        for kind, answer in live.objects.items()
-        for obj in answer.objects
-        if (mapping(obj["metadata"]).get("namespace") or DEFAULT_NAMESPACE) == namespace
-    }
-    objects = ((obj["kind"], obj["metadata"]["name"]) for obj in desired.objects)
+    stored = {kind.path_of(obj) for kind in OUTPUTS.values() for obj in live.of(kind)}
+    objects = ((OUTPUTS[obj["kind"]], obj) for obj in desired.objects)
     return [
-        (kind, name) for kind, name in objects if (kind, name) not in stored and not live.answer(kind).unknown
+        (kind.kind, name_of(obj))
+        for kind, obj in objects
+        if kind.path_of(obj) not in stored and not live.answer(kind.kind).unknown
     ]

@@ -57,7 +57,7 @@ def controller(case: Case) -> Iterator[Cause]:
 
     What the controller said last of each is quoted: why it is refused, and until when.
     """
-    missing = absent_objects(case.desired, case.live, case.namespace)
+    missing = absent_objects(case.desired, case.live)
     if not missing:
         return
     names = f"missing: {', '.join(f'{kind} {name}' for kind, name in missing)}"
