@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from importer.leaves import Leaf, Tree, items_at, plain
-from importer.script import SHELLS, commands, is_endless
+from importer.script import SHELLS, commands, is_endless, shown
 from importer.words import OF_LWS, GroupPod, StaysError, references
 from intent import Object
 from intent.accelerators import is_accelerator
@@ -91,7 +91,13 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
     first, other, *others = (_start(workers if index else leader, index, size) for index in range(size))
     if any(start != other for start in others):
         raise StaysError("the workers do not all start the same")
-    command = _check_together(first, other, is_one=leader is workers)
+    if leader is workers and first.env != other.env:
+        raise StaysError("the script sets other variables in the leader than in the workers")
+    if not first.launcher or first.launcher != other.launcher:
+        raise StaysError("the leader and the workers do not start the nodes in the same way")
+    command = first.command
+    if first.part == "worker" or other.part == "leader" or command is None:
+        raise StaysError("the leader joins and the workers lead: the other way round is expected")
     if other.command is not None:
         variables = {text(mapping(entry).get("name")) for entry in listed(plain(workers).get("env"))}
         named = {name for word in first.engine for name in references(word.value)}
@@ -109,17 +115,6 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
     both = (replace(first, changed=first.changed + other.changed),)
     starts = both if leader is workers else (first, other)
     return GroupLaunch(launcher, engine[:begins], engine[begins:], starts)
-
-
-def _check_together(first: PodStart, other: PodStart, *, is_one: bool) -> Command:
-    """Return the engine of the leader; check that the workers join it. `is_one`: by the same template."""
-    if is_one and first.env != other.env:
-        raise StaysError("the script sets other variables in the leader than in the workers")
-    if not first.launcher or first.launcher != other.launcher:
-        raise StaysError("the leader and the workers do not start the nodes in the same way")
-    if first.part == "worker" or other.part == "leader" or first.command is None:
-        raise StaysError("the leader joins and the workers lead: the other way round is expected")
-    return first.command
 
 
 def settings(command: Command) -> dict[str, tuple[str, ...]]:
@@ -287,8 +282,7 @@ def _engine(words: Sequence[Leaf], entrypoint: str) -> PodStart:
     texts = tuple(word.value for word in words)
     read = read_command((), texts, read_image(entrypoint))
     if read.shell or not read.started:
-        shown = " ".join(texts[:2])[:60] or "the entrypoint of the image"
-        raise StaysError(f"{shown} is no known engine")
+        raise StaysError(f"{shown(texts) or 'the entrypoint of the image'} is no known engine")
     return PodStart("any", "", tuple(words), read)
 
 

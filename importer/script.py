@@ -2,22 +2,21 @@
 
     commands(script, pod)     the commands in their order, or `StaysError` with the reason
 
-Variables, arithmetic and conditions are followed as far as the pod tells them: from the script, from the
-container, and from LWS. What a container only waits for, or prints, is left out. A variable of the container
-or of LWS that stays in a word is written as the kubelet reads it: `$(NAME)`.
+Variables, sums and conditions are followed as far as the pod tells them: from the script, from the container,
+and from LWS. What a container only waits for, or prints, is left out. A variable of the container or of LWS
+that stays in a word is written as the kubelet reads it: `$(NAME)`.
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from importer.leaves import Leaf
 from importer.words import OF_LWS, GroupPod, StaysError, Variables, references
 from intent.command_line.programs import ASSIGNMENT
-from intent.command_line.shell import LONGEST, ControlGroup, control_groups
+from intent.command_line.shell import ControlGroup, control_groups
 
 SHELLS: Final = frozenset({"/bin/bash", "bash", "/bin/sh", "sh"})
 
@@ -35,103 +34,49 @@ def commands(script: Leaf, pod: GroupPod) -> tuple[ScriptCommand, ...]:
     Raises:
         StaysError: the script has a construct, or a word, whose effect is not known.
     """
+    groups = control_groups(script.value)
+    if groups is None:
+        raise StaysError("the script is too long, or has a function, a here-document, or a nested command")
     run = _Run(Variables(pod), script)
-    run.body(_parsed(script.value))
+    for group in groups:
+        run.read(group)
+    if run.chain or len(run.blocks) > 1:
+        raise StaysError(_NO_END)
     return tuple(run.started)
 
 
-# --- the structure ------------------------------------------------------------------------------------
-
-_ENDS: Final = {
-    "if": "then (elif then )*(else )?fi",
-    **dict.fromkeys(("while", "until", "for"), "do done"),
+_LOOPS: Final = frozenset({"while", "until", "for"})
+_FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
+    "then": frozenset({"if", "elif"}),
+    **dict.fromkeys(("elif", "else"), frozenset({"then"})),
+    "fi": frozenset({"then", "else"}),
+    "do": _LOOPS,
+    "done": frozenset({"do"}),
 }
-"""The keywords that open blocks, and those that end the parts of them."""
-_CLOSES: Final = frozenset({"fi", "done"})
-_KEYWORDS: Final = _CLOSES.union(_ENDS, ("then", "do", "elif", "else"))
+"""The keywords that do not open a block, each with those that it follows."""
+_KEYWORDS: Final = _FOLLOWS.keys() | _LOOPS | {"if"}
 _CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
-_DEEPEST: Final = 32
-"""The blocks that may stand in each other."""
-_Chain = tuple[ControlGroup, ...]
-"""Commands that are joined by `&&`, `||` and pipes."""
+_NO_END: Final = "a loop or a condition of the script does not end"
 
 
-class _Block(NamedTuple):
-    """A loop or a condition: its parts, each with the keyword that ends it."""
+@dataclass(slots=True)
+class _Block:
+    """A loop or a condition that has not ended."""
 
     keyword: str
-    parts: "Sequence[tuple[_Body, str]]"
-
-
-_Body = Sequence[_Chain | _Block]
-
-
-@lru_cache(maxsize=4)
-def _parsed(text: str) -> _Body:
-    """Return the chains and blocks of a script, which are the same for each pod of a group."""
-    if len(text) > LONGEST:
-        raise StaysError(f"the script has more than {LONGEST} characters")
-    groups = control_groups(text)
-    if groups is None:
-        raise StaysError("the script has a function, a here-document, or a nested command")
-    body, keyword = _body(_split(groups), 0)
-    if keyword:
-        raise StaysError(f"`{keyword}` ends a block of the script that does not begin")
-    return body
-
-
-def _split(groups: Sequence[ControlGroup]) -> Iterator[str | ControlGroup]:
-    """Yield the keywords and commands; the head of a `for` assigns, and does nothing else."""
-    for words, redirects, ends in groups:
-        rest = words
-        while rest[:1] and rest[0] in _KEYWORDS:
-            yield rest[0]
-            head = (*(f"{word}=" for word in rest[1:2]), ":", *rest[2:])
-            rest = head if rest[0] == "for" else rest[1:]
-        if ends in {"(", ")"} or (not rest and ends not in {"", ";", "\n", "&&"}):
-            raise StaysError("the script has a group of commands, or a block in the background")
-        if rest:
-            yield ControlGroup(rest, redirects, ends)
-        elif not all(map(_is_quiet, redirects)):
-            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
-
-
-def _body(items: Iterator[str | ControlGroup], depth: int) -> tuple[_Body, str]:
-    """Return what stands up to the keyword that ends a part of a block, and this; empty at the end."""
-    if depth > _DEEPEST:
-        raise StaysError(f"more than {_DEEPEST} conditions stand in each other")
-    body: list[_Chain | _Block] = []
-    chain: _Chain = ()
-    for item in items:
-        if isinstance(item, ControlGroup):
-            chain = (*chain, item)
-            if item.ends not in _CONTINUES:
-                body.append(chain)
-                chain = ()
-        elif chain:
-            raise StaysError("a block of the script depends on another command")
-        elif item in _ENDS:
-            body.append(_block(item, items, depth))
-        else:
-            return body, item
-    return body, ""
-
-
-def _block(keyword: str, items: Iterator[str | ControlGroup], depth: int) -> _Block:
-    parts = [_body(items, depth + 1)]
-    while parts[-1][1] not in {*_CLOSES, ""}:
-        parts.append(_body(items, depth + 1))
-    ends = " ".join(end for _, end in parts)
-    is_whole = re.fullmatch(_ENDS[keyword], ends) and all(part for part, _ in parts)
-    if not is_whole or (keyword == "for" and len(parts[0][0]) > 1):
-        raise StaysError("a loop or a condition of the script does not end")
-    return _Block(keyword, parts)
-
-
-def _inside(bodies: Iterable[_Body]) -> Iterator[ControlGroup]:
-    """Yield all commands of parts of a block, those of blocks in them too."""
-    for item in (item for body in bodies for item in body):
-        yield from _inside(part for part, _ in item.parts) if isinstance(item, _Block) else item
+    """The last one that was read."""
+    is_empty: bool = True
+    """Whether no command followed the keyword."""
+    skips: bool = False
+    """Whether the pod does not run what follows."""
+    is_decided: bool = False
+    """Whether the pod takes a branch that was read."""
+    tests: list[ControlGroup] = field(default_factory=list)
+    """The commands that decide about the next branch."""
+    why: str = ""
+    """The reason why the launch stays, if a command of it does more than look."""
+    is_awaited: bool = True
+    """Of a loop: whether it waits for Ray, or for the leader."""
 
 
 @dataclass(slots=True)
@@ -142,77 +87,127 @@ class _Run:
     script: Leaf
     exported: set[str] = field(default_factory=set)
     started: list[ScriptCommand] = field(default_factory=list)
+    chain: list[ControlGroup] = field(default_factory=list)
+    """Commands that are joined by `&&`, `||` and pipes."""
+    blocks: list[_Block] = field(default_factory=lambda: [_Block("")])
+    """Those around the next command, the script itself first."""
+    looks: _Block | None = None
+    """The block around the next command in which all commands have to look only."""
     ended: bool = False
     """Whether the script runs no more: behind `exit` and `exec`."""
 
-    def body(self, body: _Body) -> None:
-        """Read chains and blocks in their order."""
-        for item in body:
-            if self.ended:
-                return
-            if not isinstance(item, _Block):
-                self._chain(item)
-            elif item.keyword == "if":
-                self._condition(item)
-            else:
-                self._loop(item)
+    # --- loops and conditions -------------------------------------------------------------------------
 
-    def _loop(self, block: _Block) -> None:
-        """Leave out a loop that only waits for Ray."""
-        words = [word for command in _inside(part for part, _ in block.parts) for word in command.words]
-        is_awaited = any(re.search(r"\bray\b|LWS_", word) for word in words)
-        if not is_awaited or not self._skips(block.parts):
-            raise StaysError(f"`{block.keyword}` does more than wait for Ray, or for the leader")
+    def read(self, group: ControlGroup) -> None:
+        """Read what stands between two control operators."""
+        words, redirects, ends = group
+        while words[:1] and words[0] in _KEYWORDS:
+            keyword, rest = words[0], words[1:]
+            if self.chain:
+                raise StaysError("a block of the script depends on another command")
+            (self._go_on if keyword in _FOLLOWS else self._open)(keyword)
+            # the head of a `for` assigns, and does nothing else
+            words = (*(f"{name}=" for name in rest[:1]), ":", *rest[1:]) if keyword == "for" else rest
+        if ends in {"(", ")"} or (not words and ends not in {"", ";", "\n", "&&"}):
+            raise StaysError("the script has a group of commands, or a block in the background")
+        if words:
+            self.chain.append(ControlGroup(words, redirects, ends))
+            if ends not in _CONTINUES:
+                self._chain(self.chain)
+                self.chain = []
+        elif not all(map(_is_quiet, redirects)):
+            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
 
-    def _condition(self, block: _Block) -> None:
-        """Read the branch that the pod takes; if that is not known, none of them may do anything."""
-        holds = False
-        for index, (part, end) in enumerate(block.parts):
-            if end == "then":
-                try:
-                    holds = self._holds(part)
-                except StaysError:
-                    if self._skips(block.parts[index:]):
-                        return
-                    raise
-            elif holds:
-                self.body(part)
-                return
-            else:
-                holds = end == "else"
+    def _open(self, keyword: str) -> None:
+        """Begin a block; of a loop, all commands have to look only."""
+        if self.blocks[-1].keyword == "for":
+            raise StaysError(_NO_END)
+        self.blocks[-1].is_empty = False
+        self.blocks.append(_Block(keyword))
+        if keyword in _LOOPS and not self._is_idle() and self.looks is None:
+            self._look(f"`{keyword}` does more than wait for Ray, or for the leader")
+            self.blocks[-1].is_awaited = False
 
-    def _skips(self, parts: Sequence[tuple[_Body, str]]) -> bool:
-        """Leave out parts of a block if they only look; variables that they set have no known values then."""
-        inside = list(_inside(part for part, _ in parts))
-        if not all(_only_reads(command, inside=True) for command in inside):
-            return False
-        words = (word for command in inside for word in command.words if ASSIGNMENT.match(word))
-        self.variables.own |= dict.fromkeys(word.partition("=")[0] for word in words)
-        return True
+    def _go_on(self, keyword: str) -> None:
+        """Begin another part of a block, or end it."""
+        block = self.blocks[-1]
+        if block.keyword not in _FOLLOWS[keyword] or block.is_empty:
+            raise StaysError(_NO_END)
+        block.keyword, block.is_empty = keyword, True
+        if keyword == "then" and not self._is_idle() and self.looks is None:
+            self._decide(block)
+        elif keyword in {"elif", "else"}:
+            block.skips = block.is_decided
+        elif keyword in {"fi", "done"}:
+            self.blocks.pop()
+            self.looks = None if block is self.looks else self.looks
+            if not block.is_awaited:
+                raise StaysError(block.why)
 
-    def _holds(self, tests: _Body) -> bool:
+    def _is_idle(self) -> bool:
+        """Return whether the pod does not run the next command."""
+        return self.ended or any(block.skips for block in self.blocks)
+
+    def _look(self, why: str) -> None:
+        """Leave out the rest of the innermost block, as long as its commands only look."""
+        self.looks = self.blocks[-1]
+        self.looks.why = why
+
+    def _decide(self, block: _Block) -> None:
+        """Take a branch, or not; if that is not known, none of the branches may do anything."""
+        try:
+            block.is_decided = self._holds(block.tests)
+        except StaysError as error:
+            self._look(str(error))
+            self._leave_out(block, block.tests)
+        else:
+            block.skips = not block.is_decided
+        block.tests = []
+
+    def _leave_out(self, block: _Block, chain: Sequence[ControlGroup]) -> None:
+        """Leave out commands that only look; variables that they set have no known values then."""
+        for command in chain:
+            if not _only_reads(command, inside=True):
+                raise StaysError(block.why)
+            names = (word.partition("=")[0] for word in command.words if ASSIGNMENT.match(word))
+            self.variables.own |= dict.fromkeys(names)
+            block.is_awaited |= any(re.search(r"\bray\b|LWS_", word) for word in command.words)
+
+    def _holds(self, tests: Sequence[ControlGroup]) -> bool:
         """Return whether a test holds."""
-        items = list(_inside([tests]))
-        if len(items) != 1:
+        if len(tests) != 1:
             raise StaysError("a condition of the script is more than one command")
         words = [
             word if word in _OF_TESTS else self.variables.pod.value(self.variables.text(word))
-            for word in items[0].words
+            for word in tests[0].words
         ]
         is_pattern = words[0] == "[[" and re.search(r"[*?\[]", " ".join(words[1:-1]))
         holds = _compared(words[1:-1]) if (words[0], words[-1]) in _TESTS else None
-        if items[0].redirects or is_pattern or holds is None or any(map(references, words)):
-            raise StaysError(f"the condition `{' '.join(items[0].words)[:60]}` is not known")
+        if tests[0].redirects or is_pattern or holds is None or any(map(references, words)):
+            raise StaysError(f"the condition `{' '.join(tests[0].words)[:60]}` is not known")
         return holds
 
-    # --- one command ----------------------------------------------------------------------------------
+    # --- commands -------------------------------------------------------------------------------------
 
-    def _chain(self, chain: _Chain) -> None:
+    def _chain(self, chain: list[ControlGroup]) -> None:
         """Read commands that are joined, unless they only look."""
+        block = self.blocks[-1]
+        if block.keyword == "for" and not block.is_empty:
+            raise StaysError(_NO_END)
+        block.is_empty = False
         (words, redirects, ends), *more = chain
-        if _EXIT.fullmatch(" ".join(words)) and not redirects and ends != "&" and not more:
-            self.ended = True
+        if self._is_idle():
             return
+        if self.looks:
+            self._leave_out(self.looks, chain)
+        elif block.keyword in {"if", "elif"}:
+            block.tests += chain
+        elif _EXIT.fullmatch(" ".join(words)) and not redirects and ends != "&" and not more:
+            self.ended = True
+        else:
+            self._run(chain)
+
+    def _run(self, chain: list[ControlGroup]) -> None:
         if chain[-1].words[0] == "exit" and [each.ends for each in chain[-2:-1]] == ["||"]:
             chain = chain[:-1]  # it ends the script only if the command before it fails
         others = [command for command in chain if not _only_reads(command)]
@@ -220,11 +215,11 @@ class _Run:
             return
         depends = any(each.ends != "&&" or each.words[0] in _DECIDE for each in chain[:-1])
         if depends or (chain[1:] and chain[-1].ends == "&"):
-            raise StaysError(f"`{_shown(others[0].words)}` depends on another command, or on a pipe")
+            raise StaysError(f"`{shown(others[0].words)}` depends on another command, or on a pipe")
         for command in others:
-            self._read(command)
+            self._command(command)
 
-    def _read(self, item: ControlGroup) -> None:
+    def _command(self, item: ControlGroup) -> None:
         """Read a command: an assignment, `export`, or a program with the variables for it."""
         before, words = dict(self.variables.own), list(item.words)
         own: dict[str, str | None] = {}
@@ -232,14 +227,12 @@ class _Run:
             name, _, value = words.pop(0).partition("=")
             self.variables.own[name] = own[name] = self.variables.value(name, value)
         if item.ends == "&" and words[:2] != ["ray", "start"]:
-            raise StaysError(f"`{_shown(item.words)}` runs in the background")
+            raise StaysError(f"`{shown(item.words)}` runs in the background")
         if not words:
             return
         self.variables.own = before
         if words[0] == "export":
             self._export(words[1:])
-        elif words[0] in _BUILTINS or re.match(r"\w+\+=", words[0]):
-            raise StaysError(f"`{_shown(words)}` is not read")
         else:
             self._start([text for word in words for text in self.variables.words(word)], own, item)
 
@@ -259,9 +252,9 @@ class _Run:
         if texts[:1] == ["exec"]:
             texts, self.ended = texts[1:], True
         if not texts:
-            raise StaysError(f"`{_shown(item.words)}` starts no program")
+            raise StaysError(f"`{shown(item.words)}` starts no program")
         if not all(map(_is_quiet, item.redirects)):
-            raise StaysError(f"the output of `{' '.join(texts[:2])}` goes to a file")
+            raise StaysError(f"the output of `{shown(texts)}` goes to a file")
         container, script = self.variables.pod.env, self.variables.own
         names = script.keys() & (self.exported | container.keys())
         env = {name: script[name] for name in sorted(names)} | own
@@ -280,7 +273,7 @@ class _Run:
 _VALUE: Final = re.compile(r"(?<==).*", re.DOTALL)
 
 
-def _shown(words: Sequence[str]) -> str:
+def shown(words: Sequence[str]) -> str:
     """Return the program of a command and its first argument; values of variables may be secret."""
     return " ".join(_VALUE.sub("", word) for word in words[:2])[:60]
 
@@ -322,12 +315,8 @@ _READERS: Final = _DECIDE.union(_PRINT)
 """Programs that only wait, print or look."""
 _OF_RAY: Final = frozenset({"status", "health-check", "list", "stop"})
 """Subcommands of Ray that only look. `stop` is among them: no Ray runs before a script starts it."""
-_SET: Final = ("declare", "typeset", "local", "readonly", "let", "read", "mapfile", "readarray", "getopts")
-_RUN: Final = ("printf", "set", "unset", "trap", "exit", "return", "break", "continue")
-_BUILTINS: Final = frozenset((*_SET, *_RUN))
-"""Commands of the shell that set variables, or say what runs."""
-_OPTIONS: Final = re.compile(r"(?:[-+][eux]*(?:o pipefail)? ?)+")
-"""Options of `set` that end a script at an error, or print its commands."""
+_OPTIONS: Final = re.compile(r"set (?:[-+][eux]*(?:o pipefail)? ?)+")
+"""A command that ends a script at an error, or prints its commands."""
 _SETS: Final = re.compile(r"\$\{\w+:?=|\$\(\(.*(?:[^=!<>]=[^=]|\+\+|--).*\)\)", re.DOTALL)
 """An expansion that sets a variable."""
 _QUIET: Final = re.compile(r"[0-9]?>&[0-9]|(?:[0-9]?>|&>)/dev/null")
@@ -362,9 +351,8 @@ def _reads(words: Sequence[str]) -> bool:
     own = words[1:] if words[:1] == ["!"] else words
     if not own or is_endless(own) or own[:2] == ["printf", "-v"]:
         return False
-    if own[0] == "set":
-        return _OPTIONS.fullmatch(" ".join(own[1:])) is not None
-    return own[0] in _READERS or (own[0] == "ray" and not _OF_RAY.isdisjoint(own[1:2]))
+    is_option = _OPTIONS.fullmatch(" ".join(own)) is not None
+    return is_option or own[0] in _READERS or (own[0] == "ray" and not _OF_RAY.isdisjoint(own[1:2]))
 
 
 def _expands_only(word: str) -> bool:

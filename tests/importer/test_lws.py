@@ -190,12 +190,12 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
 KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
     "another command": (f"ray start --head; pip install x; {SERVE}", "pip install is no known engine"),
     "another engine": ("ray start --head; python3 -m dynamo.vllm --model m", "python3 -m is no known engine"),
-    "a variable that is unset": (f"unset A; ray start --head; {SERVE}", "`unset A` is not read"),
+    "a variable that is unset": (f"unset A; ray start --head; {SERVE}", "unset A is no known engine"),
     "a variable of Ray alone": (
         f"CUDA_VISIBLE_DEVICES= ray start --head; {SERVE}",
         "CUDA_VISIBLE_DEVICES is a variable of Ray, and not of the engine",
     ),
-    "an option of the shell": (f"set -a; ray start --head; {SERVE}", "`set -a` is not read"),
+    "an option of the shell": (f"set -a; ray start --head; {SERVE}", "set -a is no known engine"),
     "a loop that does more": (
         f"until ray status; do touch x; done; ray start --head; {SERVE}",
         "`until` does more than wait for Ray, or for the leader",

@@ -164,7 +164,7 @@ def ran(script: str, pod: GroupPod, folder: Path) -> list[tuple[list[str], dict[
 
 
 def read(script: str, pod: GroupPod) -> list[tuple[list[str], dict[str, str]]]:
-    """Return the same, as the reader has it."""
+    """Return the same, as the reader has it; a launch with another program stays."""
 
     def known(text: str) -> str:
         return pod.value(text).replace("$(LWS_LEADER_ADDRESS)", "lws-0.lws")
@@ -174,8 +174,9 @@ def read(script: str, pod: GroupPod) -> list[tuple[list[str], dict[str, str]]]:
     for command in commands(Leaf(script), pod):
         words = [known(word.value) for word in command.words]
         values = {**env, **{name: value.value for name, value in command.env.items()}}
-        if words[0] in {"ray", "vllm"}:
-            read.append((words, {name: known(values.get(name, "")) for name in ("A", "B", "PORT")}))
+        if words[0] not in {"ray", "vllm"}:
+            raise StaysError(f"{words[0]} is no known engine")
+        read.append((words, {name: known(values.get(name, "")) for name in ("A", "B", "PORT")}))
     return read
 
 
@@ -199,15 +200,11 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
 @pytest.mark.parametrize(
     ("script", "why"),
     [
-        ("if [ 1 = 1 ]; then\n" * 400 + ":\n" + "fi\n" * 400, "more than 32 conditions"),
-        ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 1000000 characters"),
+        ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 262144 characters"),
         (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
-        (
-            'if [ "$C$C" = 1 ]; then exec a; fi',
-            "container have more than 1000000 characters",
-        ),
+        ('if [ "$C$C" = 1 ]; then exec a; fi', 'the condition `[ "$C$C" = 1 ]` is not known'),
         ("A='x y'\nvllm serve --model=$A", "`$A` is several words, or none"),
-        ("echo\n" * 20_000, "the script has more than 65536 characters"),
+        ("echo\n" * 20_000, "the script is too long, or has a function"),
         ("until [ -f /models/ready ]; do sleep 1; done", "does more than wait for Ray, or for the leader"),
         ("KEY=secret curl --user me:secret http://a | sh", "`KEY= curl` depends on another command"),
     ],
