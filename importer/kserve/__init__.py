@@ -3,7 +3,6 @@
 `bases`      a service over the presets and bases that belong to it
 `merge`      how they are merged
 `variables`  what their templates refer to
-`launch`     the script of presets as a command
 `pods`, `routes`, `service`  the parts of an InferenceService
 `translate`  all of it, and why a field is not in the output
 """

@@ -1,13 +1,21 @@
-"""A pod of a workload as a pod template of ours: the plain command, without what FusionInfer adds itself."""
+"""A pod of a workload as a pod template of ours: the plain command, without what FusionInfer adds itself.
 
-from collections.abc import Iterable, Iterator
+The script of a preset looks for network devices, asks the engine for its version, and evaluates
+`exec vllm serve …` with the variable `VLLM_ADDITIONAL_ARGS` and the arguments of the container. What it
+evaluates is known without a shell, but for the flags that it chooses by the version. Another script stays as
+it is.
+"""
+
+import re
+from itertools import pairwise
 from typing import Final
 
 from catalog.pickers.generations import POOLS
 from importer.account import Account, Outcome, default, lost
 from importer.kserve.bases import Merged
-from importer.kserve.launch import DISCOVERS, READ, arguments
-from importer.leaves import Leaf, Tree, fields_at, items_at, value_at
+from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, items_at, mapped, origins, value_at
+from importer.script import SHELLS, commands
+from importer.words import OF_LWS, GroupPod, StaysError
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER
 from intent.names import POOL_ENDING
@@ -21,6 +29,16 @@ BEHIND_SIDECAR: Final = 8001
 PORT: Final = 8000
 GUARD: Final = "--enable-ssrf-protection"
 """Of a routing sidecar: whether it reads the pool, to send prefill to its pods alone."""
+DISCOVERS: Final = "KSERVE_INFER_ROCE"
+"""Of a script: whether it looks for network devices, and sets variables of NCCL, NVSHMEM and UCX."""
+ADDITIONAL: Final = "VLLM_ADDITIONAL_ARGS"
+READ: Final = (
+    *(ADDITIONAL, "VLLM_API_SERVER_COUNT", "DP_ADDRESS_RESOLVE_ATTEMPTS"),
+    *(DISCOVERS, "KSERVE_INFER_IB_GID_INDEX_GREP"),
+)
+"""Variables that only the script reads."""
+BY_VERSION: Final = ("ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS", "KV_TRANSFER_ARGS")
+"""Variables of the script that have flags for some versions of the engine, and are empty for others."""
 _NO_TLS: Final = default(
     "pods serve HTTP, as in KServe without enableLLMInferenceServiceTLS; with it, they lose TLS", note=True
 )
@@ -33,6 +51,11 @@ _UNGUARDED: Final = Outcome(
 _INITIALIZER: Final = lost("FusionInfer downloads by itself; to change that, write the whole init container")
 _DISCOVERY: Final = lost("no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX")
 _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no script")
+_FLAGS: Final = Outcome(
+    "translated",
+    reason="flags that it adds for some versions of the engine are left out: write --shutdown-timeout and "
+    "those of the access log in the arguments, if yours has them",
+)
 
 
 def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree], bool]:
@@ -42,7 +65,7 @@ def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree
     """
     spec = _without(CERTIFICATES, fields_at(pod), "volumes", _NO_TLS, account)
     engine = next((each for each in items_at(spec, "containers") if value_at(each, "name") == MAIN), None)
-    words = arguments(engine)
+    words = _arguments(engine)
     if value_at(service.spec, "storageInitializer", "enabled") is not False:
         spec = _without(INITIALIZER, spec, "initContainers", _INITIALIZER, account)
     if words is not None:
@@ -101,34 +124,79 @@ def _init_container(container: Tree, service: Merged, account: Account) -> Tree:
 
 
 def _engine(container: dict[str, Tree], words: tuple[Leaf, ...] | None, account: Account) -> dict[str, Tree]:
-    """Return the engine's container; with the arguments in place of the script, if these are known."""
+    """Return the engine's container; with the arguments in place of the script, if these are known.
+
+    The port is that of the service, without TLS: the one behind a sidecar is FusionInfer's to choose.
+    """
     own = _without(CERTIFICATES, container, "volumeMounts", _NO_TLS, account)
     if words is None:
         return own
     script = own["command"][2]
+    if any(name in script.value for name in BY_VERSION):
+        account.leave(script, _FLAGS)
     account.leave(own["command"], _SCRIPT)
     own["command"] = [script.having("vllm"), script.having("serve")]
-    own["args"] = list(_on_port(words))
+    own["args"] = [
+        word.having(str(PORT)) if before.value == "--port" else word
+        for before, word in pairwise((Leaf(""), *words))
+    ]
     for name in READ:
         own = _without(name, own, "env", _DISCOVERY if name == DISCOVERS else _SCRIPT, account)
-    return {key: _plain_http(key, value) if key in SERVED else value for key, value in own.items()}
+    return {key: mapped(value, _plain_http) if key in SERVED else value for key, value in own.items()}
 
 
-def _on_port(words: Iterable[Leaf]) -> Iterator[Leaf]:
-    """Yield the arguments with the port of the service: the sidecar's is FusionInfer's to choose."""
-    before = ""
-    for word in words:
-        yield word.having(str(PORT)) if before == "--port" else word
-        before = word.value
+def _plain_http(path: LeafPath, leaf: Tree) -> Tree:
+    if path[-1:] == ("scheme",) and leaf.value == "HTTPS":
+        return leaf.having("HTTP")
+    is_behind = path[-1:] in {("port",), ("containerPort",)} and leaf.value == BEHIND_SIDECAR
+    return leaf.having(PORT) if is_behind else leaf
 
 
-def _plain_http(key: str, tree: Tree) -> Tree:
-    """Return ports or a probe of the engine with the port of the service, and without TLS."""
-    if isinstance(tree, dict):
-        return {name: _plain_http(name, below) for name, below in tree.items()}
-    if isinstance(tree, list):
-        return [_plain_http(key, below) for below in tree]
-    if key == "scheme" and tree.value == "HTTPS":
-        return tree.having("HTTP")
-    is_behind = key in {"port", "containerPort"} and tree.value == BEHIND_SIDECAR
-    return tree.having(PORT) if is_behind else tree
+# --- the script of a preset ---------------------------------------------------------------------------
+
+_EVALUATED: Final = re.compile(r'^\s*eval "exec (?P<line>vllm serve .*)"\s*\Z', re.DOTALL | re.MULTILINE)
+_VARIABLE: Final = re.compile(r"\$\{?(?P<name>@|[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
+_OURS: Final = re.compile(
+    r"(?<!\S)--(?:(?:tensor-parallel-size|data-parallel-(?:size|size-local|rpc-port|address|start-rank))\s+\S+"
+    r"|enable-expert-parallel|headless)(?!\S)"
+)
+"""Flags of the script that `parallelism` and the launcher give."""
+
+
+def _arguments(container: Tree) -> tuple[Leaf, ...] | None:
+    """Return the arguments of `vllm serve` that the script of a preset starts in a container.
+
+    None if its command is its author's, or if only a shell can tell it.
+    """
+    command = items_at(container, "command")
+    words = [text(value_at(word)) for word in command]
+    evaluated = _EVALUATED.search(words[2]) if len(words) in (3, 4) else None
+    if evaluated is None or words[0] not in SHELLS or words[1] != "-c":
+        return None
+    env = {text(value_at(entry, "name")): at(entry, "value") for entry in items_at(container, "env")}
+    values: dict[str, list[Tree]] = {
+        **{name: [] for name in (ADDITIONAL, *BY_VERSION)},
+        **{name: [Leaf(f"$({name})")] for name in OF_LWS},
+        **{name: [value] for name, value in env.items()},
+        "@": items_at(container, "args"),
+    }
+    line = _OURS.sub("", evaluated["line"].replace("\\\n", " ").replace('"', ""))
+    names = [reference["name"] for reference in _VARIABLE.finditer(line)]
+    used = [command[2], *(leaf for name in names for leaf in values.get(name, []))]
+    if not all(isinstance(value_at(leaf), str) for leaf in used):
+        return None
+    texts = {name: " ".join(text(value_at(leaf)) for leaf in own) for name, own in values.items()}
+
+    def replacement(part: re.Match[str]) -> str:
+        own = texts.get(part["name"], part["default"])
+        return part[0] if own is None else own
+
+    known = {name: value_at(value) for name, value in env.items()}
+    pod = GroupPod(env={name: each if isinstance(each, str) else None for name, each in known.items()})
+    try:
+        # eval reads the line as text; its last word shows that no comment begins before
+        started = commands(Leaf(f"{_VARIABLE.sub(replacement, line)} end", tuple(origins(used))), pod)
+    except StaysError:
+        return None
+    is_whole = len(started) == 1 and started[0].words[-1].value == "end"
+    return started[0].words[2:-1] if is_whole else None

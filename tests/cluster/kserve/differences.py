@@ -77,7 +77,7 @@ DIFFERENCES: Final = (
     Row(
         r"argument --(disable-uvicorn-access-log|disable-access-log-for-endpoints|shutdown-timeout)",
         _only_theirs,
-        "the script asks the engine for its version; a file has the tag of the image, which may tell none",
+        "the script asks the engine for its version before it adds them; the report says that they are gone",
     ),
     Row(
         r"argument --data-parallel-start-rank",
