@@ -1,4 +1,4 @@
-"""The report of an import: what became of each leaf of the input, exactly once."""
+"""The report of an import: what became of each leaf of the input, exactly once; as text and JSON."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from intent.shapes import mapping, metadata, text
 class ImportResult(NamedTuple):
     """What an import made of all objects."""
 
-    inputs: tuple[Object, ...]
+    inputs: Sequence[Object]
     objects: tuple[Object, ...]
     """The output."""
     lines: tuple[Line, ...]
@@ -29,46 +29,34 @@ class ImportResult(NamedTuple):
         return tuple(line for line in self.lines if line.outcome.is_lost)
 
 
-# --- the outcome of each leaf -------------------------------------------------------------------------
-
-Place = tuple[LeafPath, Any]
-"""Where a leaf stands in an object, with its value there."""
-
-
 def result(inputs: Sequence[Object], account: Account) -> ImportResult:
     """Return the output, and the outcome of each leaf of the input."""
-    placed = defaultdict[Origin, list[Place]](list)
+    placed = defaultdict[Origin, list[tuple[LeafPath, Any]]](list)
     for tree in account.objects:
         for path, leaf in leaves(tree):
             for origin in leaf.origins if isinstance(leaf, Leaf) else ():
                 placed[origin].append((path, leaf.value))
+
+    def outcome(origin: Origin, value: Any) -> Outcome:
+        if error := account.problems.get(origin.document):
+            return Outcome("dropped", "the object cannot be imported", error.code)
+        rule = account.rule(origin)
+        if places := placed.get(origin):
+            kind: OutcomeKind = "kept" if (origin.path, value) in places else "translated"
+            return rule if rule and (rule.partly or rule.kind == kind) else Outcome(kind)
+        if rule and rule.kind not in {"kept", "translated"}:
+            return rule
+        if value in ({}, [], None):
+            return default("an empty field adds nothing")
+        return Outcome("dropped", "no rule of the import knows the field", UNKNOWN)
+
     lines = tuple(
-        Line(number, written(place[0]), _outcome(number, place, placed, account))
+        Line(number, written(path), outcome(Origin(number, path), value))
         for number, obj in enumerate(inputs)
-        for place in leaves(obj)
+        for path, value in leaves(obj)
     )
-    output = tuple(plain(tree) for tree in account.objects)
-    problems = dict(sorted(account.problems.items()))
-    return ImportResult(tuple(inputs), output, lines, tuple(account.by_hand), problems)
-
-
-def _outcome(number: int, place: Place, placed: Mapping[Origin, list[Place]], account: Account) -> Outcome:
-    """Return the outcome of a leaf: kept, if it stands at its own place of the output too."""
-    if error := account.problems.get(number):
-        return Outcome("dropped", "the object cannot be imported", error.code)
-    origin = Origin(number, place[0])
-    rule = account.rule(origin)
-    if places := placed.get(origin):
-        kind: OutcomeKind = "kept" if place in places else "translated"
-        return rule if rule and (rule.partly or rule.kind == kind) else Outcome(kind)
-    if rule and rule.kind not in {"kept", "translated"}:
-        return rule
-    if place[1] in ({}, [], None):
-        return default("an empty field adds nothing")
-    return Outcome("dropped", "no rule of the import knows the field", UNKNOWN)
-
-
-# --- text and JSON ------------------------------------------------------------------------------------
+    output, problems = tuple(map(plain, account.objects)), dict(sorted(account.problems.items()))
+    return ImportResult(inputs, output, lines, tuple(account.by_hand), problems)
 
 
 def described(obj: Any) -> str:
@@ -126,9 +114,9 @@ def as_data(made: ImportResult, places: Sequence[str]) -> Object:
         }
 
     kinds = Counter(line.outcome.kind for line in made.lines)
+    numbers = {"lost": len(made.lost), "byHand": len(made.by_hand)}
     return {
         "fields": [*map(row, made.lines)],
         "byHand": [*map(row, made.by_hand)],
-        "summary": {kind: kinds[kind] for kind in KINDS}
-        | {"lost": len(made.lost), "byHand": len(made.by_hand)},
+        "summary": {kind: kinds[kind] for kind in KINDS} | numbers,
     }

@@ -1,16 +1,50 @@
 """The importers of all systems. What none of them reads stays as it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from importer import lws
-from importer.account import STORED, UNUSED, Account, Outcome, Rules, UntranslatableError, take
+from importer.account import STORED, UNUSED, Account, Outcome, UntranslatableError, take
 from importer.kserve import translate as kserve
 from importer.leaves import LeafPath, Tree, at, tagged, value_at, without
 from importer.llmd import translate as llmd
 from importer.report import ImportResult, result
 from intent import Object
 from intent.shapes import text
+
+FOREIGN: Final = frozenset({kserve.SERVICE, kserve.CONFIG, llmd.KIND})
+"""The kinds that nothing else of ours reads."""
+_ANNOTATIONS: Final = ("metadata", "annotations")
+_OF_METADATA: Final = (
+    *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"),
+)
+_BY_SERVER: Final[tuple[LeafPath, ...]] = (
+    ("status",),
+    *(("metadata", name) for name in _OF_METADATA),
+    (*_ANNOTATIONS, "kubectl.kubernetes.io/last-applied-configuration"),
+)
+"""The paths of what a cluster or a client adds to an object, and no manifest has."""
+_STORED: Final = Outcome("dropped", "it belongs to the object in the cluster, and to no manifest", STORED)
+_NAMED: Final[tuple[LeafPath, ...]] = (("apiVersion",), ("kind",), ("metadata", "name"))
+
+
+def import_all(objects: Sequence[Object]) -> ImportResult:
+    """Import all objects: each importer takes those that it reads out of those that are left."""
+    account = Account()
+    trees = {number: _manifest(tagged(number, obj), account) for number, obj in enumerate(objects)}
+    for translate in (kserve.translate, llmd.translate, lws.translate, _as_they_are):
+        translate(trees, account)
+    return result(objects, account)
+
+
+def _manifest(tree: Tree, account: Account) -> Tree:
+    """Return the tree of an object without the parts that no manifest has."""
+    for path in _BY_SERVER:
+        if (part := at(tree, *path)) is not None:
+            account.leave(part, _STORED)
+            tree = without(tree, path)
+    return without(tree, _ANNOTATIONS) if at(tree, *_ANNOTATIONS) == {} else tree
 
 
 def _as_they_are(trees: dict[int, Tree], account: Account) -> None:
@@ -22,55 +56,3 @@ def _as_they_are(trees: dict[int, Tree], account: Account) -> None:
             if not all(text(value_at(tree, *path)) for path in _NAMED):
                 raise UntranslatableError("", "apiVersion, kind or metadata.name is missing: write it")
             account.objects.append(tree)
-
-
-_NAMED: Final[tuple[LeafPath, ...]] = (("apiVersion",), ("kind",), ("metadata", "name"))
-IMPORTERS: Final[tuple[Callable[[dict[int, Tree], Account], None], ...]] = (
-    *(kserve.translate, llmd.translate, lws.translate),
-    _as_they_are,
-)
-"""Each takes the objects that it reads out of those that are left, by their indexes."""
-FOREIGN: Final = frozenset({kserve.SERVICE, kserve.CONFIG, llmd.KIND})
-"""The kinds that nothing else of ours reads."""
-
-
-# --- parts that no manifest has -----------------------------------------------------------------------
-
-_ANNOTATIONS: Final = ("metadata", "annotations")
-_BY_SERVER: Final[tuple[LeafPath, ...]] = (
-    ("status",),
-    *(
-        ("metadata", name)
-        for name in (
-            *("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"),
-            *("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences", "finalizers"),
-        )
-    ),
-    (*_ANNOTATIONS, "kubectl.kubernetes.io/last-applied-configuration"),
-)
-"""The paths of what a cluster or a client adds to an object, and no manifest has."""
-_STORED: Final[Rules] = dict.fromkeys(
-    _BY_SERVER, Outcome("dropped", "it belongs to the object in the cluster, and to no manifest", STORED)
-)
-
-
-def _manifest(tree: Tree) -> Tree:
-    """Return the tree of an object without these parts."""
-    for path in _BY_SERVER:
-        if at(tree, *path) is not None:
-            tree = without(tree, path)
-    return without(tree, _ANNOTATIONS) if at(tree, *_ANNOTATIONS) == {} else tree
-
-
-# --- all objects --------------------------------------------------------------------------------------
-
-
-def import_all(objects: Sequence[Object]) -> ImportResult:
-    """Import all objects: the output of each importer in the order of the table, then the others."""
-    account = Account()
-    trees = {number: _manifest(tagged(number, obj)) for number, obj in enumerate(objects)}
-    for number in trees:
-        account.say(number, _STORED)
-    for translate in IMPORTERS:
-        translate(trees, account)
-    return result(objects, account)
