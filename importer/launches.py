@@ -157,10 +157,8 @@ def _start(container: Tree, index: int, size: int) -> PodStart:
     if shell is None:
         return _of_command(words, pod, "" if obj.get("command") else text(obj.get("image")))
     before = [word.value for word in words[: shell.index]]
-    if before[0] not in SHELLS:
-        raise StaysError(f"{before[0][:60]} starts the shell of the script")
-    if any(map(_LOGIN.fullmatch, before)):
-        raise StaysError("a login shell reads files of the image first: without -l, the script is read")
+    if not _SHELL.fullmatch(" ".join(before)):
+        raise StaysError(f"`{shown(before)}` starts the script: only sh or bash is read, and no login shell")
     if words[shell.index + 1 :]:
         raise StaysError("arguments follow the script of a shell")
     starts: list[PodStart] = []
@@ -174,7 +172,7 @@ def _is_address(source: Any) -> bool:
     return mapping(mapping(source).get("fieldRef")).get("fieldPath") in ("status.podIP", "status.hostIP")
 
 
-_LOGIN: Final = re.compile(r"-[A-Za-z]*[li][A-Za-z]*|--login")
+_SHELL: Final = re.compile(rf"(?:{'|'.join(SHELLS)})(?: (?:[-+](?![A-Za-z]*[il])[A-Za-z]+|pipefail))*")
 
 
 def _of_script(starts: Sequence[PodStart]) -> PodStart:
@@ -216,17 +214,14 @@ _PORTS: Final = {"address": "6379", "ray_address": "6379", "dist-init-addr": "20
 """The ports on the leader where launchers of ours connect."""
 _ADDRESSES: Final = _PORTS.keys() | {"master-addr", ADDRESS}
 _ADDRESS: Final = re.compile(r"\$\(LWS_LEADER_ADDRESS\)(?::(\d{1,5}))?")
-_OF_LWS: Final = {
-    **dict.fromkeys(("ray_cluster_size", "min-nodes", NNODES), "LWS_GROUP_SIZE"),
-    NODE_RANK: "LWS_WORKER_INDEX",
-}
-"""Flags whose value has to be that of a variable."""
 _SAME: Final = {
+    **dict.fromkeys(("ray_cluster_size", "min-nodes", NNODES), "$(LWS_GROUP_SIZE)"),
+    NODE_RANK: "$(LWS_WORKER_INDEX)",
     **dict.fromkeys(("head", "block", "disable-usage-stats", HEADLESS), ""),
     **dict.fromkeys(("port", "ray_port"), _PORTS["address"]),
     "master-port": "29501",
 }
-"""Flags with the value that launchers of ours give them."""
+"""Flags with the value that launchers of ours give them; a variable of LWS has to be the value."""
 _NATIVE: Final[Mapping[str, frozenset[str]]] = {
     "vllm": frozenset({NNODES, NODE_RANK, "master-addr", "master-port", HEADLESS, ADDRESS, START_RANK}),
     "sglang": frozenset({NNODES, NODE_RANK, "dist-init-addr"}),
@@ -242,15 +237,14 @@ def _is_same(name: str, value: str, pod: GroupPod) -> bool:
         if address is None:
             raise StaysError(f"--{name} {value[:60]} is not what LWS sets")
         return address[1] in {None, _PORTS.get(name)}
-    value = pod.value(value)
-    variable = f"$({_OF_LWS.get(name)})"
-    if name in _OF_LWS and value != pod.value(variable):
-        raise StaysError(f"--{name} is {value[:60]}, and {variable} is {pod.value(variable)}: write that")
+    value, same = pod.value(value), _SAME.get(name)
+    if same and references(same) and value != pod.value(same):
+        raise StaysError(f"--{name} is {value[:60]}, and {same} is {pod.value(same)}: write that")
     if name == "num-gpus":
         return value in pod.devices
     if name == "node-ip-address":
         return value[2:-1] in pod.addresses
-    return name in _OF_LWS or name == START_RANK or _SAME.get(name) == value
+    return name == START_RANK or (same is not None and value == pod.value(same))
 
 
 def _changed(words: Sequence[Leaf], pod: GroupPod) -> tuple[Leaf, ...]:

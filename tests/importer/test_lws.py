@@ -232,11 +232,11 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
     **{name: (lws(script(leader), script(WORKER)), why) for name, (leader, why) in KEPT_SCRIPTS.items()},
     "a login shell": (
         lws(container(["bash", "-lc", f"ray start --head; {SERVE}"]), script(WORKER)),
-        "a login shell reads files of the image first: without -l, the script is read",
+        "`bash -lc` starts the script: only sh or bash is read, and no login shell",
     ),
     "a program that starts the shell": (
         lws(container(["numactl", "-N", "0", "sh", "-c", f"ray start --head; {SERVE}"]), script(WORKER)),
-        "numactl starts the shell of the script",
+        "`numactl -N` starts the script: only sh or bash is read, and no login shell",
     ),
     "workers that differ": (
         lws(
