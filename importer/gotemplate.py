@@ -7,8 +7,8 @@ Texts and actions with trim marks: `if`, `else` and `end`; pipelines of fields, 
 `and`, `or`, `not`, `eq`, and the functions that a system adds. Everything else is refused by its name. What
 is not refused gives the text that Go gives: `tests/cluster/test_gotemplate.py` compares them.
 
-Values of the data are what Go's reflection tells apart: texts, numbers, booleans and maps as themselves, None
-for a nil pointer, `Struct` for a struct or a pointer to one, and `Pointer` for a pointer to a scalar.
+Values of the data are what Go's reflection tells apart: texts, numbers, booleans and maps as themselves, also
+structs, which always have fields; None for a nil pointer, and `Pointer` for a pointer to a scalar.
 """
 
 import json
@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from importer.account import EXPRESSION, UntranslatableError
 from importer.leaves import Leaf, LeafPath, Tree, mapped, written
+from intent import Object
 
 MOST_CHARACTERS: Final = 1 << 20
 """Of what a template makes. A ConfigMap has no more."""
@@ -28,13 +29,6 @@ _SHOWN: Final = 120
 Value = Any
 Function = Callable[..., Value]
 """Gets the values of its arguments; raises a `TemplateError` or a TypeError for one that does not fit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Struct:
-    """A struct with its fields by their names in Go. It is true, even if all its fields are empty."""
-
-    fields: Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +44,7 @@ class TemplateError(ValueError):
 
 def truth(value: Value) -> bool:
     """Return whether `if` takes a value for true (`text/template`, `IsTrue`)."""
-    return isinstance(value, Struct | Pointer) or bool(value)
+    return isinstance(value, Pointer) or bool(value)
 
 
 def _printed(value: Value) -> str:
@@ -108,7 +102,7 @@ class _Block(NamedTuple):
     """Whether the branch after `else` is printed; None in that branch."""
 
 
-def render(source: str, root: Struct, functions: Mapping[str, Function] = FUNCTIONS) -> str:
+def render(source: str, root: Object, functions: Mapping[str, Function] = FUNCTIONS) -> str:
     """Return what a template makes of data.
 
     Raises:
@@ -143,7 +137,7 @@ def _words(inside: str) -> Iterator[_Word]:
 
 
 def _acted(
-    words: Sequence[_Word], blocks: list[_Block], root: Struct, functions: Mapping[str, Function]
+    words: Sequence[_Word], blocks: list[_Block], root: Object, functions: Mapping[str, Function]
 ) -> str:
     """Return what an action prints; or open, change or close a block.
 
@@ -169,7 +163,7 @@ def _acted(
 # --- pipelines ----------------------------------------------------------------------------------------
 
 
-def _value(words: Iterable[_Word], root: Struct | None, functions: Mapping[str, Function]) -> Value:
+def _value(words: Iterable[_Word], root: Object | None, functions: Mapping[str, Function]) -> Value:
     """Return the value of the last command: each gets that of the one before as its last argument.
 
     Without a root the commands are checked, and have no value.
@@ -189,13 +183,13 @@ def _value(words: Iterable[_Word], root: Struct | None, functions: Mapping[str, 
         is_call = len(names) == 1 and command[0][0] == "name" and (operands or number)
         if not is_call and (number or names or len(operands) != 1 or operands[0][0] == "nil"):
             raise TemplateError("it is neither a value nor a call with values")
-        if root:
+        if root is not None:
             values = chain((_operand(word, root) for word in operands), piped)
             piped = (_called(names[0], values, functions) if names else next(values),)
-    return piped[0] if root else None
+    return piped[0] if piped else None
 
 
-def _operand(word: _Word, root: Struct) -> Value:
+def _operand(word: _Word, root: Object) -> Value:
     """Return the value of a word: of `.A.B` that of a field of a field of the root."""
     kind, text = word
     if kind == "number":
@@ -204,10 +198,9 @@ def _operand(word: _Word, root: Struct) -> Value:
         return text[1:-1] if kind == "text" else None
     value: Value = root
     for name in text[1:].split("."):
-        fields = value.fields if isinstance(value, Struct) else value
-        if not isinstance(fields, Mapping) or name not in fields:
+        if not isinstance(value, dict) or name not in value:
             raise TemplateError(f"there is no field {name}")
-        value = fields[name]
+        value = value[name]
     return value
 
 
@@ -228,7 +221,7 @@ def _called(name: str, values: Iterator[Value], functions: Mapping[str, Function
 # --- trees --------------------------------------------------------------------------------------------
 
 
-def rendered(tree: Tree, root: Struct, functions: Mapping[str, Function], *, in_json: bool = False) -> Tree:
+def rendered(tree: Tree, root: Object, functions: Mapping[str, Function], *, in_json: bool = False) -> Tree:
     """Return a tree with its templates rendered.
 
     `in_json`: each is rendered as the text that it is in JSON, as KServe does it. So a line break is no

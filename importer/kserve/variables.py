@@ -8,7 +8,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Value
+from intent import Object
 from intent.shapes import mapping, text
 
 GATEWAY: Final = "kserve-ingress-gateway"
@@ -21,8 +22,8 @@ _LEFT: Final = 5
 
 
 def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
-    grace = pod.fields.get("TerminationGracePeriodSeconds") if isinstance(pod, Struct) else None
-    seconds = grace.to if isinstance(grace, Pointer) and isinstance(grace.to, int) else _GRACE
+    grace = pod["TerminationGracePeriodSeconds"] if isinstance(pod, dict) else None
+    seconds = grace.to if grace and isinstance(grace.to, int) else _GRACE
     return max(seconds - pre_stop - min(_LEFT, seconds), 0)
 
 
@@ -43,43 +44,40 @@ Long names of children are not shortened: the output has none of them.
 _SIZES: Final = ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort")
 
 
-def _pointer(value: Any) -> Pointer | None:
-    return Pointer(value) if isinstance(value, int | str) else None
+def _pointers(fields: Any, *names: str) -> dict[str, Value]:
+    """Return fields that are pointers to scalars."""
+    values = ((name, mapping(fields).get(name)) for name in names)
+    return {_in_go(name): Pointer(value) if isinstance(value, int | str) else None for name, value in values}
 
 
-def _pod(pod: Any) -> Struct | None:
-    """Return the fields of a pod that templates read; None if there is no pod."""
-    seconds = _pointer(mapping(pod).get("terminationGracePeriodSeconds"))
-    return Struct({"TerminationGracePeriodSeconds": seconds}) if isinstance(pod, dict) else None
+def _in_go(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
 
 
-def _workload(fields: Mapping[str, Any]) -> dict[str, Value]:
+def _workload(fields: Object) -> Object:
     """Return the fields of a workload that templates read."""
-    sizes = fields.get("parallelism")
-    known = {f"{name[:1].upper()}{name[1:]}": _pointer(mapping(sizes).get(name)) for name in _SIZES}
-    is_expert = mapping(sizes).get("expert") is True
-    return {
-        "Parallelism": Struct({**known, "Expert": is_expert}) if isinstance(sizes, dict) else None,
-        "Template": _pod(fields.get("template")),
-        "Worker": _pod(fields.get("worker")),
-        "KVCacheOffloading": None,
-    }
+    known: Object = {"KVCacheOffloading": None, "Parallelism": None}
+    if isinstance(sizes := fields.get("parallelism"), dict):
+        known["Parallelism"] = {**_pointers(sizes, *_SIZES), "Expert": sizes.get("expert") is True}
+    for name in ("template", "worker"):
+        is_pod = isinstance(pod := fields.get(name), dict)
+        known[_in_go(name)] = _pointers(pod, "terminationGracePeriodSeconds") if is_pod else None
+    return known
 
 
-def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, model_name: str) -> Struct:
+def data(metadata: Object, spec: Object, namespace: str, model_name: str) -> Object:
     """Return the root of the templates of a service."""
-    name = text(metadata.get("name"))
+    name, prefill = text(metadata.get("name")), spec.get("prefill")
     own = {
         "Name": name,
         "Namespace": namespace,
         "Labels": mapping(metadata.get("labels")),
         "Annotations": mapping(metadata.get("annotations")),
     }
-    prefill = spec.get("prefill")
     fields = {
         **_workload(spec),
-        "Model": Struct({"Name": Pointer(model_name)}),
-        "Prefill": Struct(_workload(prefill)) if isinstance(prefill, dict) else None,
+        "Model": {"Name": Pointer(model_name)},
+        "Prefill": _workload(prefill) if isinstance(prefill, dict) else None,
     }
     settings = {
         "SystemNamespace": SYSTEM,
@@ -89,6 +87,4 @@ def data(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str, m
         "ModelBasedRoutingHeaderName": HEADER,
         "InferencePoolNamespacedName": f"{namespace}/{name}-inference-pool",
     }
-    return Struct(
-        {**own, "ObjectMeta": Struct(own), "Spec": Struct(fields), "GlobalConfig": Struct(settings)}
-    )
+    return {**own, "ObjectMeta": own, "Spec": fields, "GlobalConfig": settings}

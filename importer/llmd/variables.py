@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from importer.gotemplate import FUNCTIONS, Function, Struct, TemplateError, Value, truth
+from importer.gotemplate import FUNCTIONS, Function, TemplateError, Value, truth
 from intent import Object
 from intent.shapes import listed, mapping, metadata, text
 
@@ -36,30 +36,28 @@ def sanitized(model: str) -> str:
     return re.sub("[^a-z0-9-]", "-", model.lower()).strip("-")[:_LABEL].rstrip("-")
 
 
-def variables(service: Object, model: Artifact) -> Struct:
+def variables(service: Object, model: Artifact) -> Object:
     """Return the root of the templates of a ModelService."""
     spec, name = mapping(service.get("spec")), text(metadata(service).get("name"))
     served = text(mapping(spec.get("routing")).get("modelName"))
-    return Struct(
-        {
-            "ModelServiceName": name,
-            "ModelServiceNamespace": text(metadata(service).get("namespace")),
-            "ModelName": served,
-            "SanitizedModelName": sanitized(served),
-            "HFModelName": "" if model.claim else model.path,
-            "ModelPath": model.path,
-            "MountedModelPath": f"{CACHE}/{model.path}".rstrip("/") if model.claim else CACHE,
-            "AuthSecretName": text(mapping(spec.get("modelArtifacts")).get("authSecretName")),
-            "EPPServiceName": f"{name}-epp-service",
-            "EPPDeploymentName": f"{name}-epp",
-            "PrefillDeploymentName": f"{name}-prefill",
-            "DecodeDeploymentName": f"{name}-decode",
-            "PrefillServiceName": f"{name}-service-prefill",
-            "DecodeServiceName": f"{name}-service-decode",
-            "InferencePoolName": f"{name}-inference-pool",
-            "InferenceModelName": name,
-        }
-    )
+    return {
+        "ModelServiceName": name,
+        "ModelServiceNamespace": text(metadata(service).get("namespace")),
+        "ModelName": served,
+        "SanitizedModelName": sanitized(served),
+        "HFModelName": "" if model.claim else model.path,
+        "ModelPath": model.path,
+        "MountedModelPath": f"{CACHE}/{model.path}".rstrip("/") if model.claim else CACHE,
+        "AuthSecretName": text(mapping(spec.get("modelArtifacts")).get("authSecretName")),
+        "EPPServiceName": f"{name}-epp-service",
+        "EPPDeploymentName": f"{name}-epp",
+        "PrefillDeploymentName": f"{name}-prefill",
+        "DecodeDeploymentName": f"{name}-decode",
+        "PrefillServiceName": f"{name}-service-prefill",
+        "DecodeServiceName": f"{name}-service-decode",
+        "InferencePoolName": f"{name}-inference-pool",
+        "InferenceModelName": name,
+    }
 
 
 def functions(service: Object) -> Mapping[str, Function]:

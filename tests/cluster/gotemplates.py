@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Struct, Value
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Value
 from importer.llmd.variables import default
 
 ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+
+
+class Struct(dict[str, Value]):
+    """A struct of Go, which is true whatever its fields are: so it has some."""
 
 
 def typed(kind: type, value: Value) -> Value:
@@ -32,7 +36,7 @@ OURS: Final[dict[str, Function]] = {
 def in_go(value: Value) -> Any:
     """Return a value as the program reads it."""
     if isinstance(value, Struct):
-        return {"struct": {name: in_go(one) for name, one in value.fields.items()}}
+        return {"struct": {name: in_go(one) for name, one in value.items()}}
     if isinstance(value, Pointer):
         return {"pointer": value.to}
     if isinstance(value, dict):
@@ -66,7 +70,11 @@ def service(source: random.Random) -> Struct:
 
     def workload() -> dict[str, Value]:
         pods = {name: source.choice((None, Struct({"Containers": []}))) for name in ("Template", "Worker")}
-        return {**pods, "Parallelism": parallelism(), "KVCacheOffloading": source.choice((None, Struct({})))}
+        return {
+            **pods,
+            "Parallelism": parallelism(),
+            "KVCacheOffloading": source.choice((None, Struct({"CPU": None}))),
+        }
 
     spec = {
         **workload(),
