@@ -2,14 +2,13 @@
 
     commands(script, pod)     the commands in their order, or `StaysError` with the reason
 
-Variables, sums and conditions are followed as far as the pod tells them: from the script, from the container,
-and from LWS. What a container only waits for, or prints, is left out. A variable of the container or of LWS
-that stays in a word is written as the kubelet reads it: `$(NAME)`.
+Variables and sums are followed as far as the pod tells them: from the script, from the container, and from
+LWS. What a container only waits for, or prints, is left out. A variable of the container or of LWS that stays
+in a word is written as the kubelet reads it: `$(NAME)`.
 """
 
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -40,43 +39,19 @@ def commands(script: Leaf, pod: GroupPod) -> tuple[ScriptCommand, ...]:
     run = _Run(Variables(pod), script)
     for group in groups:
         run.read(group)
-    if run.chain or len(run.blocks) > 1:
-        raise StaysError(_NO_END)
+    if run.chain:
+        raise StaysError("the script ends with an operator")
     return tuple(run.started)
 
 
 _LOOPS: Final = frozenset({"while", "until", "for"})
-_FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
-    "then": frozenset({"if", "elif"}),
-    **dict.fromkeys(("elif", "else"), frozenset({"then"})),
-    "fi": frozenset({"then", "else"}),
-    "do": _LOOPS,
-    "done": frozenset({"do"}),
+_DEPTH: Final = {
+    **dict.fromkeys((*_LOOPS, "if"), 1),
+    **dict.fromkeys(("do", "then", "elif", "else"), 0),
+    **dict.fromkeys(("done", "fi"), -1),
 }
-"""The keywords that do not open a block, each with those that it follows."""
-_KEYWORDS: Final = _FOLLOWS.keys() | _LOOPS | {"if"}
+"""The keywords, with the change of the blocks around the commands after them."""
 _CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
-_NO_END: Final = "a loop or a condition of the script does not end"
-
-
-@dataclass(slots=True)
-class _Block:
-    """A loop or a condition that has not ended."""
-
-    keyword: str
-    """The last one that was read."""
-    is_empty: bool = True
-    """Whether no command followed the keyword."""
-    skips: bool = False
-    """Whether the pod does not run what follows."""
-    is_decided: bool = False
-    """Whether the pod takes a branch that was read."""
-    tests: list[ControlGroup] = field(default_factory=list)
-    """The commands that decide about the next branch."""
-    why: str = ""
-    """The reason why the launch stays, if a command of it does more than look."""
-    is_awaited: bool = True
-    """Of a loop: whether it waits for Ray, or for the leader."""
 
 
 @dataclass(slots=True)
@@ -89,125 +64,61 @@ class _Run:
     started: list[ScriptCommand] = field(default_factory=list)
     chain: list[ControlGroup] = field(default_factory=list)
     """Commands that are joined by `&&`, `||` and pipes."""
-    blocks: list[_Block] = field(default_factory=lambda: [_Block("")])
-    """Those around the next command, the script itself first."""
-    looks: _Block | None = None
-    """The block around the next command in which all commands have to look only."""
+    depth: int = 0
+    """The blocks around the next command."""
+    loop: str = ""
+    """The keyword of the outermost loop."""
+    waits: bool = False
+    """Whether that one waits for Ray, or for the leader."""
     ended: bool = False
     """Whether the script runs no more: behind `exit` and `exec`."""
-
-    # --- loops and conditions -------------------------------------------------------------------------
 
     def read(self, group: ControlGroup) -> None:
         """Read what stands between two control operators."""
         words, redirects, ends = group
-        while words[:1] and words[0] in _KEYWORDS:
-            keyword, rest = words[0], words[1:]
-            if self.chain:
-                raise StaysError("a block of the script depends on another command")
-            (self._go_on if keyword in _FOLLOWS else self._open)(keyword)
+        while words[:1] and words[0] in _DEPTH:
+            self._keyword(words[0])
             # the head of a `for` assigns, and does nothing else
-            words = (*(f"{name}=" for name in rest[:1]), ":", *rest[1:]) if keyword == "for" else rest
+            is_head, words = words[0] == "for", words[1:]
+            words = (*(f"{name}=" for name in words[:1]), ":", *words[1:]) if is_head else words
         if ends in {"(", ")"} or (not words and ends not in {"", ";", "\n", "&&"}):
             raise StaysError("the script has a group of commands, or a block in the background")
-        if words:
+        if not words and not all(map(_is_quiet, redirects)):
+            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
+        if words and self.depth:
+            self._leave_out(ControlGroup(words, redirects, ends))
+        elif words:
             self.chain.append(ControlGroup(words, redirects, ends))
             if ends not in _CONTINUES:
                 self._chain(self.chain)
                 self.chain = []
-        elif not all(map(_is_quiet, redirects)):
-            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
 
-    def _open(self, keyword: str) -> None:
-        """Begin a block; of a loop, all commands have to look only."""
-        if self.blocks[-1].keyword == "for":
-            raise StaysError(_NO_END)
-        self.blocks[-1].is_empty = False
-        self.blocks.append(_Block(keyword))
-        if keyword in _LOOPS and not self._is_idle() and self.looks is None:
-            self._look(f"`{keyword}` does more than wait for Ray, or for the leader")
-            self.blocks[-1].is_awaited = False
+    def _keyword(self, keyword: str) -> None:
+        if self.chain:
+            raise StaysError("a loop of the script depends on another command")
+        if not self.depth:
+            if keyword not in _LOOPS:
+                raise StaysError(f"`{keyword}` is not read: write what each pod runs in its own template")
+            self.loop, self.waits = keyword, False
+        self.depth += _DEPTH[keyword]
+        if not self.depth and not self.waits:
+            raise StaysError(f"`{self.loop}` does more than wait for Ray, or for the leader")
 
-    def _go_on(self, keyword: str) -> None:
-        """Begin another part of a block, or end it."""
-        block = self.blocks[-1]
-        if block.keyword not in _FOLLOWS[keyword] or block.is_empty:
-            raise StaysError(_NO_END)
-        block.keyword, block.is_empty = keyword, True
-        if keyword == "then" and not self._is_idle() and self.looks is None:
-            self._decide(block)
-        elif keyword in {"elif", "else"}:
-            block.skips = block.is_decided
-        elif keyword in {"fi", "done"}:
-            self.blocks.pop()
-            self.looks = None if block is self.looks else self.looks
-            if not block.is_awaited:
-                raise StaysError(block.why)
+    def _leave_out(self, command: ControlGroup) -> None:
+        """Leave out a command of a loop, which only looks; what it sets has no known value then."""
+        if not _only_reads(command, inside=True):
+            raise StaysError(f"`{self.loop}` does more than wait for Ray, or for the leader")
+        names = (word.partition("=")[0] for word in command.words if ASSIGNMENT.match(word))
+        self.variables.own |= dict.fromkeys(names)
+        self.waits |= any(re.search(r"\bray\b|LWS_", word) for word in command.words)
 
-    def _is_idle(self) -> bool:
-        """Return whether the pod does not run the next command."""
-        return self.ended or any(block.skips for block in self.blocks)
-
-    def _look(self, why: str) -> None:
-        """Leave out the rest of the innermost block, as long as its commands only look."""
-        self.looks = self.blocks[-1]
-        self.looks.why = why
-
-    def _decide(self, block: _Block) -> None:
-        """Take a branch, or not; if that is not known, none of the branches may do anything."""
-        try:
-            block.is_decided = self._holds(block.tests)
-        except StaysError as error:
-            self._look(str(error))
-            self._leave_out(block, block.tests)
-        else:
-            block.skips = not block.is_decided
-        block.tests = []
-
-    def _leave_out(self, block: _Block, chain: Sequence[ControlGroup]) -> None:
-        """Leave out commands that only look; variables that they set have no known values then."""
-        for command in chain:
-            if not _only_reads(command, inside=True):
-                raise StaysError(block.why)
-            names = (word.partition("=")[0] for word in command.words if ASSIGNMENT.match(word))
-            self.variables.own |= dict.fromkeys(names)
-            block.is_awaited |= any(re.search(r"\bray\b|LWS_", word) for word in command.words)
-
-    def _holds(self, tests: Sequence[ControlGroup]) -> bool:
-        """Return whether a test holds."""
-        if len(tests) != 1:
-            raise StaysError("a condition of the script is more than one command")
-        words = [
-            word if word in _OF_TESTS else self.variables.pod.value(self.variables.text(word))
-            for word in tests[0].words
-        ]
-        is_pattern = words[0] == "[[" and re.search(r"[*?\[]", " ".join(words[1:-1]))
-        holds = _compared(words[1:-1]) if (words[0], words[-1]) in _TESTS else None
-        if tests[0].redirects or is_pattern or holds is None or any(map(references, words)):
-            raise StaysError(f"the condition `{' '.join(tests[0].words)[:60]}` is not known")
-        return holds
-
-    # --- commands -------------------------------------------------------------------------------------
-
-    def _chain(self, chain: list[ControlGroup]) -> None:
+    def _chain(self, chain: Sequence[ControlGroup]) -> None:
         """Read commands that are joined, unless they only look."""
-        block = self.blocks[-1]
-        if block.keyword == "for" and not block.is_empty:
-            raise StaysError(_NO_END)
-        block.is_empty = False
         (words, redirects, ends), *more = chain
-        if self._is_idle():
-            return
-        if self.looks:
-            self._leave_out(self.looks, chain)
-        elif block.keyword in {"if", "elif"}:
-            block.tests += chain
-        elif _EXIT.fullmatch(" ".join(words)) and not redirects and ends != "&" and not more:
+        if _EXIT.fullmatch(" ".join(words)) and not redirects and ends != "&" and not more:
             self.ended = True
-        else:
-            self._run(chain)
-
-    def _run(self, chain: list[ControlGroup]) -> None:
+        if self.ended:
+            return
         if chain[-1].words[0] == "exit" and [each.ends for each in chain[-2:-1]] == ["||"]:
             chain = chain[:-1]  # it ends the script only if the command before it fails
         others = [command for command in chain if not _only_reads(command)]
@@ -278,37 +189,10 @@ def shown(words: Sequence[str]) -> str:
     return " ".join(_VALUE.sub("", word) for word in words[:2])[:60]
 
 
-# --- tests --------------------------------------------------------------------------------------------
-
-_BRACKETS: Final = frozenset({"[", "]", "[[", "]]", "!"})
-_TESTS: Final = {("[", "]"), ("[[", "]]")}
-_COMPARED: Final[Mapping[str, Callable[[str, str], bool]]] = {
-    "=": operator.eq,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_OF_NUMBERS: Final[Mapping[str, Callable[[int, int], bool]]] = {
-    f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
-}
-_OF_TESTS: Final = _BRACKETS | _COMPARED.keys()
-
-
-def _compared(words: Sequence[str]) -> bool | None:
-    """Return whether a test holds, of words without brackets; None if it is not known."""
-    match words:
-        case ["-n" | "-z" as test, word]:
-            return bool(word) is (test == "-n")
-        case [left, test, right] if test in _COMPARED:
-            return _COMPARED[test](left, right)
-        case [left, test, right] if test in _OF_NUMBERS and left.isdecimal() and right.isdecimal():
-            return _OF_NUMBERS[test](int(left), int(right))
-    return None
-
-
 # --- effects ------------------------------------------------------------------------------------------
 
 _LOOK: Final = ("test", "false", "grep", "wc", "awk", "head", "cut", "tr", "cat", "ls", "which", "nc", "ping")
-_DECIDE: Final = _BRACKETS.union(_LOOK, ("getent", "nslookup"))
+_DECIDE: Final = frozenset((*_LOOK, "[", "[[", "!", "getent", "nslookup"))
 """Programs that only look: what follows one of them with `&&` depends on what it sees."""
 _PRINT: Final = ("echo", "printf", "sleep", "date", "true", ":", "hostname", "nvidia-smi", "seq")
 _READERS: Final = _DECIDE.union(_PRINT)

@@ -46,12 +46,7 @@ until ray start --address=$LWS_LEADER_ADDRESS:6379; do sleep 1; done
 while ! ray start --head; do A=3; sleep 1; done
 until [ "$(ray status | grep -c node_)" -ge "$LWS_GROUP_SIZE" ]; do sleep 5; done
 [ -n x ] && A=4
-if [ "$LWS_WORKER_INDEX" = 0 ]; then A=lead; else A=join; fi
-if ray status; then B=y; fi
-if ray status; then echo ok; else exit 1; fi
-if ray status | grep -q node_; then echo ok; elif ray status; then B=y; fi
 exit 0
-if [ -z "$EMPTY" ]; then export B=none; elif [ 1 -lt 2 ]; then B=z; fi
 true && A=5
 ray status || exit 1
 ray start --head || exit 1
@@ -66,6 +61,7 @@ vllm serve --i $LWS_WORKER_INDEX --s "${LWS_GROUP_SIZE}" --r $REF
 B=8 vllm serve ${A:-0} ${EMPTY:-e}
 vllm serve "'$A'" "a\"b" x\ y
 if [ "$LWS_WORKER_INDEX" != 0 ]; then vllm serve w; fi
+for i in 1 2; do if ray status; then A=$i; break; fi; sleep 1; done
 vllm serve {a,b} *.py
 vllm serve $EMPTY
 vllm serve ~/m
@@ -99,29 +95,15 @@ exit $?; vllm serve
 exit 0 & vllm serve
 exit 1 2; vllm serve
 ray start --head; exit; vllm serve
-if [ 1 = 1 ]; then ray start --head; exit 1; fi; vllm serve
-if ray status; then exit 0; fi; vllm serve
-if ray status; then exit; fi; vllm serve
-if ray status; then A=3; fi; vllm serve $A
-export A=1; if ray status; then A=3; fi; vllm serve
-if ray status; then A=1; A+=2; fi; vllm serve
-if [ 1 = 2 ]; then ray start; elif ray status; then echo; else exit 1; fi; vllm serve
 echo && exit 0; vllm serve
 A=1; A=2 & vllm serve $A
 export B=2 & vllm serve
 trap 'ray start' EXIT; vllm serve
 cd /nope && exit 0; vllm serve
 exec vllm serve a; vllm serve b
-if [ 1 = 1 ]; then vllm serve a; exit 1; fi; vllm serve b
-if [[; then vllm serve a; fi
-if [ 1 = 2 ]; then fi; vllm serve a
 for i in 1 2; do if [ 1 = 2 ]; then ray start; fi; done
 for i in 1 2; do [ 1 = 2 ] && ray start; done
 for PORT in 1 2; do ray status; done; vllm serve $PORT
-for A in 1 2; while ray status; do A=3; done; do ray status; done; vllm serve
-if ray status; do vllm serve; fi; ray start
-if [ 1 = 2 ]; then exit; elif true; then :; else exec ray start; fi; vllm serve b
-A="a?c"; if [[ abc == $A ]]; then vllm serve a; else vllm serve b; fi
 """.strip().splitlines()
 """Scripts whose effect is easily read otherwise than a shell has it."""
 
@@ -202,7 +184,8 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
     [
         ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 262144 characters"),
         (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
-        ('if [ "$C$C" = 1 ]; then exec a; fi', 'the condition `[ "$C$C" = 1 ]` is not known'),
+        ("A=$((C * 2))", "the result of `C * 2` is not known"),
+        ("if ray status; then ray start --head; fi", "`if` is not read: write what each pod runs"),
         ("A='x y'\nvllm serve --model=$A", "`$A` is several words, or none"),
         ("echo\n" * 20_000, "the script is too long, or has a function"),
         ("until [ -f /models/ready ]; do sleep 1; done", "does more than wait for Ray, or for the leader"),
@@ -228,6 +211,7 @@ def test_most_lines_are_read() -> None:
         "while ! ray start --head; do A=3; sleep 1; done",
         "[ -n x ] && A=4",
         "false || B=6",
+        'if [ "$LWS_WORKER_INDEX" != 0 ]; then vllm serve w; fi',
         "vllm serve {a,b} *.py",
         "vllm serve ~/m",
     ]
