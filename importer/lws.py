@@ -8,15 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from importer.account import (
-    Account,
-    default,
-    kept,
-    lost,
-    overridden,
-    service_name,
-    take,
-)
+from importer.account import Account, default, kept, lost, overridden, service_name, take
 from importer.launches import SGLANG, GroupLaunch, PodStart, is_launch, recognised
 from importer.leaves import (
     Leaf,
@@ -204,14 +196,10 @@ def _launch(containers: Sequence[Tree], templates: int, size: int) -> GroupLaunc
     """
     if size < 2 or not templates:
         return None
-    if len(containers) < templates:
-        raise StaysError("the container of the engine is not known")
     objects = list(map(plain, containers))
-    if any(map(is_launch, objects)):
-        return recognised(containers[0], containers[-1], size)
-    if not all(map(_is_engine, objects)):
+    if len(objects) < templates or not all(map(_is_engine, objects)):
         raise StaysError("no engine is known in the containers")
-    return None
+    return recognised(containers[0], containers[-1], size) if any(map(is_launch, objects)) else None
 
 
 def _replaced(own: Tree, launch: GroupLaunch, start: PodStart, account: Account) -> Tree:
@@ -240,12 +228,13 @@ def _engine(template: Object, value: Object) -> int | None:
     """Return the index of the container that runs the engine, as admission finds it."""
     containers = listed(at(template, "spec", "containers"))
     index = engine_index(containers, annotations(template), text(annotations(value).get(ENGINE_CONTAINER)))
-    return index if index is not None and _has_texts(containers[index]) else None
-
-
-def _has_texts(container: Object) -> bool:
-    fields = [container.get(key) for key in _LAUNCHES]
-    return all(len(strings(each)) == len(listed(each)) and isinstance(each, list | None) for each in fields)
+    if index is None:
+        return None
+    fields = [containers[index].get(key) for key in _LAUNCHES]
+    is_read = all(
+        len(strings(each)) == len(listed(each)) and isinstance(each, list | None) for each in fields
+    )
+    return index if is_read else None
 
 
 def _is_engine(container: Object) -> bool:

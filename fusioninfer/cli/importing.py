@@ -6,14 +6,7 @@ from typing import Final
 
 import click
 
-from fusioninfer.cli.options import (
-    FILES,
-    FINDINGS,
-    UNREADABLE,
-    echo_json,
-    output_option,
-    print_errors,
-)
+from fusioninfer.cli.options import FILES, FINDINGS, UNREADABLE, echo_json, output_option, print_errors
 from fusioninfer.lint import documents
 from fusioninfer.lint.offline import compose
 from importer.report import as_data, as_text, described

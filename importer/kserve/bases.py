@@ -7,13 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from importer.account import (
-    MISSING,
-    Account,
-    UntranslatableError,
-    overridden,
-    service_name,
-)
+from importer.account import MISSING, Account, UntranslatableError, overridden, service_name
 from importer.gotemplate import rendered
 from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, SYSTEM, data
