@@ -4,7 +4,7 @@
 
 Each template runs one of these, in a list of arguments or in the script of a shell (`importer.script`):
 
-- Ray: `multi-node-serving.sh` of vLLM's images (earlier `ray_init.sh`), `ray start`, `ray symmetric-run`
+- Ray: `multi-node-serving.sh` of vLLM's images (earlier `ray_init.sh`), `ray start`
 - vLLM's own: `--nnodes`, `--node-rank`, `--master-addr`, `--headless`; `--data-parallel-address` and ranks
 - SGLang's own: `--dist-init-addr`, `--nnodes`, `--node-rank`
 
@@ -22,14 +22,12 @@ from importer.leaves import Leaf, Tree, items_at, plain
 from importer.script import SHELLS, commands, is_endless, shown
 from importer.words import OF_LWS, GroupPod, StaysError, references
 from intent import Object
-from intent.accelerators import is_accelerator
 from intent.command_line.command import Command, read_command
 from intent.command_line.flags import (
     ADDRESS,
     BACKEND,
     DATA,
     DATA_BACKEND,
-    END,
     HEADLESS,
     LOCAL_DATA,
     MODEL,
@@ -45,7 +43,6 @@ from intent.ranks import ASKED
 from intent.shapes import listed, mapping, strings, text
 
 RAY_START: Final = "ray-start"
-RAY_SYMMETRIC: Final = "ray-symmetric"
 VLLM_NATIVE: Final = "vllm-native"
 SGLANG: Final = "sglang"
 
@@ -108,7 +105,7 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
             raise StaysError(f"leader and workers start different engines: {different[0]} differs")
     engine, launcher, begins = first.engine, first.launcher, command.arguments
     image = read_image(text(plain(leader).get("image")))
-    if launcher in {RAY_START, RAY_SYMMETRIC} and facts(image).has_ray is False:
+    if launcher == RAY_START and facts(image).has_ray is False:
         # this launch cannot start: vLLM's own does the same without Ray
         launcher = VLLM_NATIVE
         engine = _without(engine, [flag for flag in command.flags.given if flag.name == BACKEND])
@@ -144,14 +141,12 @@ def _without(words: Sequence[Leaf], flags: Sequence[Flag]) -> tuple[Leaf, ...]:
 def _start(container: Tree, index: int, size: int) -> PodStart:
     """Return what a container starts in a pod: Ray, an engine, or on the leader both."""
     obj = plain(container)
-    limits = mapping(mapping(obj.get("resources")).get("limits"))
     entries = list(map(mapping, listed(obj.get("env"))))
     env = {
         text(each.get("name")): None if "valueFrom" in each else text(each.get("value")) for each in entries
     }
     addresses = frozenset(text(each.get("name")) for each in entries if _is_address(each.get("valueFrom")))
-    devices = tuple(str(count) for name, count in limits.items() if is_accelerator(name))
-    pod = GroupPod(index, size, env, addresses, devices)
+    pod = GroupPod(index, size, env, addresses)
     words = (*items_at(container, "command"), *items_at(container, "args"))
     shell = _command(obj).shell
     if shell is None:
@@ -201,10 +196,6 @@ def _of_command(words: Sequence[Leaf], pod: GroupPod, entrypoint: str = "") -> P
         return _ray_node(words[2:], pod, leads=texts[1:2] == ("leader",))
     if texts[:2] == ("ray", "start"):
         return _ray_node(words[2:], pod, leads="--head" in texts)
-    if texts[:2] == ("ray", "symmetric-run") and END in texts:
-        end = texts.index(END)
-        engine = _engine(words[end + 1 :], entrypoint)
-        return replace(engine, launcher=RAY_SYMMETRIC, changed=_changed(words[2:end], pod))
     return _native(words, pod, entrypoint)
 
 
@@ -215,7 +206,7 @@ _PORTS: Final = {"address": "6379", "ray_address": "6379", "dist-init-addr": "20
 _ADDRESSES: Final = _PORTS.keys() | {"master-addr", ADDRESS}
 _ADDRESS: Final = re.compile(r"\$\(LWS_LEADER_ADDRESS\)(?::(\d{1,5}))?")
 _SAME: Final = {
-    **dict.fromkeys(("ray_cluster_size", "min-nodes", NNODES), "$(LWS_GROUP_SIZE)"),
+    **dict.fromkeys(("ray_cluster_size", NNODES), "$(LWS_GROUP_SIZE)"),
     NODE_RANK: "$(LWS_WORKER_INDEX)",
     **dict.fromkeys(("head", "block", "disable-usage-stats", HEADLESS), ""),
     **dict.fromkeys(("port", "ray_port"), _PORTS["address"]),
@@ -240,8 +231,6 @@ def _is_same(name: str, value: str, pod: GroupPod) -> bool:
     value, same = pod.value(value), _SAME.get(name)
     if same and references(same) and value != pod.value(same):
         raise StaysError(f"--{name} is {value[:60]}, and {same} is {pod.value(same)}: write that")
-    if name == "num-gpus":
-        return value in pod.devices
     if name == "node-ip-address":
         return value[2:-1] in pod.addresses
     return name == START_RANK or (same is not None and value == pod.value(same))

@@ -30,8 +30,6 @@ class GroupPod:
     """The variables of the container; None for a value that its manifest does not have."""
     addresses: frozenset[str] = frozenset()
     """Variables whose value is the address of the pod."""
-    devices: tuple[str, ...] = ()
-    """The counts of accelerators that the container asks for."""
     _known: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The values of variables, with those that they name, as far as they are not too long together."""
 

@@ -46,7 +46,6 @@ NATIVES: Final = " ".join(NATIVE).replace("(", "").replace(")", "")
 ADDRESS: Final = ["--master-addr", "$(LWS_LEADER_ADDRESS)", "--master-port=29501"]
 DIST: Final = ["--dist-init-addr", "$(LWS_LEADER_ADDRESS):20000"]
 SG: Final = ["python3", "-m", "sglang.launch_server", "--model-path", "m/n", "--tp", "16"]
-JOINS: Final = "--address $(LWS_LEADER_ADDRESS)"
 WORKER: Final = "ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"
 
 SHARED: Final = "--data-parallel-size 16 --data-parallel-size-local 8 --data-parallel-rpc-port 5555"
@@ -111,16 +110,6 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         lws(script(f"ray start --head --port 6379; {SERVE}"), container(WORKER.split())),
         SERVE.split(),
         "ray-start",
-    ),
-    "ray symmetric-run": (
-        lws(
-            None,
-            container(
-                ["ray"], args=[*f"symmetric-run {JOINS}:6379 --min-nodes 2 --".split(), *SERVE.split()]
-            ),
-        ),
-        SERVE.split(),
-        "ray-symmetric",
     ),
     "--nnodes": (
         lws(
@@ -323,7 +312,7 @@ CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
         lws(
             script(f"ray start --head --num-gpus 4 --num-cpus=16; {SERVE}"), script(f"{WORKER} --num-gpus 8")
         ),
-        ["--num-gpus, --num-cpus"],
+        ["--num-gpus, --num-cpus", "--num-gpus"],
     ),
     "a dashboard, and a password": (
         lws(
@@ -337,10 +326,6 @@ CHANGED: Final[dict[str, tuple[Object, list[str]]]] = {
             script("/w/multi-node-serving.sh worker --ray_address=$(LWS_LEADER_ADDRESS)"),
         ),
         ["--ray_port, --ray_init_timeout"],
-    ),
-    "symmetric-run": (
-        lws(None, container(f"ray symmetric-run {JOINS}:7777 -- {SERVE}".split())),
-        ["--address"],
     ),
     "--dist-init-addr": (
         lws(None, container([*SG, *NATIVE, "--dist-init-addr", "$(LWS_LEADER_ADDRESS):5000"], image=SGLANG)),
