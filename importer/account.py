@@ -27,7 +27,6 @@ KINDS: Final[tuple[OutcomeKind, ...]] = get_args(OutcomeKind)
 NO_COUNTERPART: Final = "FI960"
 IGNORED: Final = "FI961"
 UNUSED: Final = "FI968"
-"""The code of whole objects without an effect."""
 OVERRIDDEN: Final = "FI962"
 STORED: Final = "FI963"
 UNKNOWN: Final = "FI964"
@@ -70,6 +69,11 @@ lost: Final = partial(Outcome, "dropped", code=NO_COUNTERPART)
 ignored: Final = partial(Outcome, "dropped", code=IGNORED)
 """What the other system does not act upon."""
 overridden: Final = partial(Outcome, "dropped", code=OVERRIDDEN)
+unknown: Final = partial(Outcome, "dropped", code=UNKNOWN)
+unused: Final = partial(Outcome, "dropped", code=UNUSED)
+"""Whole objects without an effect."""
+told: Final = partial(Outcome, "translated")
+"""What acts otherwise here."""
 
 ITEM: Final = "*"
 """A step of a rule that stands for any index."""
@@ -151,6 +155,15 @@ def take(trees: dict[int, Tree], group: str, *kinds: str) -> dict[int, Tree]:
         if text(value_at(tree, "apiVersion")).rpartition("/")[0] == group and value_at(tree, "kind") in kinds
     ]
     return {number: trees.pop(number) for number in numbers}
+
+
+ObjectKey = tuple[str, str]
+"""Namespace and name of an object; empty where it has none."""
+
+
+def key_of(tree: Tree) -> ObjectKey:
+    """Return the key by which others refer to an object."""
+    return text(value_at(tree, "metadata", "namespace")), text(value_at(tree, "metadata", "name"))
 
 
 def service_name(tree: Tree) -> str:

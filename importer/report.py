@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from importer.account import KINDS, UNKNOWN, UNUSED, Account, Line, Outcome, OutcomeKind, default
+from importer.account import KINDS, UNUSED, Account, Line, Outcome, OutcomeKind, default, unknown
 from importer.leaves import Leaf, LeafPath, Origin, leaves, plain, written
 from intent import Object
 from intent.errors import FieldError, counted, printable
@@ -48,7 +48,7 @@ def result(inputs: Sequence[Object], account: Account) -> ImportResult:
             return rule
         if value in ({}, [], None):
             return default("an empty field adds nothing")
-        return Outcome("dropped", "no rule of the import knows the field", UNKNOWN)
+        return unknown("no rule of the import knows the field")
 
     lines = tuple(
         Line(number, written(path), outcome(Origin(number, path), value))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from importer import lws
-from importer.account import STORED, UNUSED, Account, Outcome, UntranslatableError, take
+from importer.account import STORED, Account, Outcome, UntranslatableError, take, unused
 from importer.kserve import translate as kserve
 from importer.leaves import LeafPath, Tree, at, tagged, value_at, without
 from importer.llmd import translate as llmd
@@ -50,7 +50,7 @@ def _manifest(tree: Tree, account: Account) -> Tree:
 def _as_they_are(trees: dict[int, Tree], account: Account) -> None:
     """Keep objects that belong to no system; refuse what is no object of Kubernetes."""
     for number in take(trees, "kustomize.config.k8s.io", "Kustomization", "Component"):
-        account.say(number, {(): Outcome("dropped", "it is for kustomize", UNUSED)})
+        account.say(number, {(): unused("it is for kustomize")})
     for number, tree in trees.items():
         with account.importing(number):
             if not all(text(value_at(tree, *path)) for path in _NAMED):

@@ -3,11 +3,11 @@
 Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig`.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from importer.account import MISSING, Account, UntranslatableError, overridden, service_name
+from importer.account import MISSING, Account, ObjectKey, UntranslatableError, overridden, service_name
 from importer.gotemplate import rendered
 from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, SYSTEM, data
@@ -18,14 +18,12 @@ PRESET: Final = "kserve-config-llm-"
 """How the names of presets begin."""
 HOME: Final = "default"
 """The namespace of a service that names none."""
-_NOT_SHIPPED: Final = "-worker-pipeline-parallel"
-"""The end of the names of presets that KServe asks for, and does not install."""
-_GET_PRESETS: Final = "kubectl get llminferenceserviceconfig -n kserve -o yaml"
+_GET_PRESETS: Final = "add the file; kubectl get llminferenceserviceconfig -n kserve -o yaml prints presets"
+_NO_PIPELINE: Final = (
+    "no release of KServe has one for `pipeline` with `worker`: add your own, or set `pipeline` in the "
+    "InferenceService instead"
+)
 _OVERRIDDEN: Final = overridden("another base, or the service, has a value for it")
-
-
-ConfigKey = tuple[str, str]
-"""Namespace and name of an LLMInferenceServiceConfig."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,8 @@ class Merged:
 
 
 def with_bases(
-    document: int, tree: Tree, configs: Mapping[ConfigKey, Tree], account: Account
-) -> tuple[Merged, frozenset[ConfigKey]]:
+    document: int, tree: Tree, configs: Mapping[ObjectKey, Tree], account: Account
+) -> tuple[Merged, frozenset[ObjectKey]]:
     """Return a service with its bases merged in and its templates rendered, and the keys of these bases.
 
     Raises:
@@ -57,9 +55,11 @@ def with_bases(
     own = [key for key in map(refs.get, names) if key]
     asked = merged([spec, *(_spec(configs[key]) for key in own)])  # here bases are over the service
     asked_for = {name: _key(configs, namespace, name) for name in presets(asked)}
-    if lacks := [name for name, key in {**refs, **asked_for}.items() if key is None]:
+    if lacks := [name[:80] or "without a name" for name, key in (refs | asked_for).items() if key is None]:
         where = "spec.baseRefs" if None in refs.values() else "spec"
-        raise UntranslatableError(where, _not_in_files(lacks), MISSING)
+        remedy = _NO_PIPELINE if any(each.endswith("pipeline-parallel") for each in lacks) else _GET_PRESETS
+        message = f"needs the LLMInferenceServiceConfig {', '.join(lacks)}: {remedy}"
+        raise UntranslatableError(where, message, MISSING)
     known = [key for key in asked_for.values() if key]
     layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
     model_name = text(value_at(asked, "model", "name") or name)
@@ -72,7 +72,7 @@ def with_bases(
     return service, frozenset((*known, *own))
 
 
-def _key(configs: Container[ConfigKey], namespace: str, name: str) -> ConfigKey | None:
+def _key(configs: Container[ObjectKey], namespace: str, name: str) -> ObjectKey | None:
     """Return the config of a name: in the namespace of the service, else of KServe, else without one."""
     candidates = ((space, name) for space in (namespace, SYSTEM, ""))
     return next((key for key in candidates if key in configs), None)
@@ -88,17 +88,6 @@ def _served(spec: Tree, asked: Tree) -> Tree:
     if not isinstance(name, Leaf) or not isinstance(model, dict):
         return spec
     return {**spec, "model": {**model, "name": name}}
-
-
-def _not_in_files(names: Sequence[str]) -> str:
-    """Return the message about all bases and presets that are missing."""
-    if lacking := [name for name in names if name.startswith(PRESET) and name.endswith(_NOT_SHIPPED)]:
-        return (
-            f"`pipeline` with `worker` needs the LLMInferenceServiceConfig {lacking[0]}, which no release of "
-            "KServe has: add your own, or remove `pipeline` here and set it in the InferenceService"
-        )
-    shown = ", ".join(name[:80] or "without a name" for name in names)
-    return f"needs the LLMInferenceServiceConfig {shown}: add the file; {_GET_PRESETS} prints presets"
 
 
 # --- presets ------------------------------------------------------------------------------------------

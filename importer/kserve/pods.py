@@ -10,7 +10,7 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from importer.account import Account, Outcome, default, lost
+from importer.account import Account, Outcome, default, lost, told
 from importer.kserve.bases import Merged
 from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, items_at, mapped, origins, value_at
 from importer.script import SHELLS, commands
@@ -45,10 +45,9 @@ _UNKNOWN: Final = lost(
 _INITIALIZER: Final = lost("FusionInfer downloads by itself; to change that, write the whole init container")
 _DISCOVERY: Final = lost("no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX")
 _SCRIPT: Final = default("the launcher starts the engine; FusionInfer needs no script")
-_FLAGS: Final = Outcome(
-    "translated",
-    reason="flags that it adds for some versions of the engine are left out: write --shutdown-timeout and "
-    "those of the access log in the arguments, if yours has them",
+_FLAGS: Final = told(
+    "flags that it adds for some versions of the engine are left out: write --shutdown-timeout and "
+    "those of the access log in the arguments, if yours has them"
 )
 
 

@@ -4,11 +4,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.schemas import POD_TEMPLATE, schemas
-from importer.account import UNKNOWN, UNUSED, Account, Outcome, Rules, default, ignored, lost, rules, take
-from importer.kserve.bases import PRESET, ConfigKey, with_bases
+from importer.account import (
+    Account,
+    Rules,
+    default,
+    ignored,
+    key_of,
+    lost,
+    rules,
+    take,
+    told,
+    unknown,
+    unused,
+)
+from importer.kserve.bases import PRESET, with_bases
 from importer.kserve.service import translated
 from importer.leaves import LeafPath, Tree, fields_at, value_at, without, written
-from intent.shapes import text
 
 GROUP: Final = "serving.kserve.io"
 SERVICE: Final = "LLMInferenceService"
@@ -17,24 +28,20 @@ CONFIG: Final = "LLMInferenceServiceConfig"
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate all services, each with the bases that are among the objects merged in."""
-    used = set[ConfigKey]()
     own = take(trees, GROUP, SERVICE, CONFIG)
     placed = {number: _placed(number, tree, account) for number, tree in own.items()}
-    bases = {number: _key(tree) for number, tree in placed.items() if value_at(tree, "kind") == CONFIG}
+    bases = {number: key_of(tree) for number, tree in placed.items() if value_at(tree, "kind") == CONFIG}
     configs = {key: placed[number] for number, key in bases.items() if key[1]}
+    without_use = set(bases.values())
     for number in (number for number in placed if number not in bases):
         account.say(number, OF_AUTHORS)
         with account.importing(number):
             service, keys = with_bases(number, placed[number], configs, account)
             account.objects += translated(service, account)
-            used |= keys
+            without_use -= keys
     for number, key in bases.items():
         outcomes = OF_PRESETS if key[1].startswith(PRESET) else OF_AUTHORS
-        account.say(number, outcomes if key in used else OF_UNUSED)
-
-
-def _key(config: Tree) -> ConfigKey:
-    return text(value_at(config, "metadata", "namespace")), text(value_at(config, "metadata", "name"))
+        account.say(number, OF_UNUSED if key in without_use else outcomes)
 
 
 # --- fields that KServe does not have -----------------------------------------------------------------
@@ -50,7 +57,7 @@ def _placed(number: int, tree: Tree, account: Account) -> Tree:
     """Return the tree of an object without the fields that KServe does not have in a spec and its pods."""
     for path, remedy in [*_misplaced(tree)]:
         why = f"KServe has no field {path[-1]} in {written(path[:-1])}, and drops it{remedy}"
-        account.say(number, {path: Outcome("dropped", why, UNKNOWN)})
+        account.say(number, {path: unknown(why)})
         tree = without(tree, path)
     return tree
 
@@ -87,8 +94,8 @@ _OF_SPECS: Final = {
     "tracing": lost("write --otlp-traces-endpoint and the variables OTEL_* in the template"),
     "model.criticality": _CRITICALITY,
     "model.lora.adapters.*.criticality": _CRITICALITY,
-    "model.lora.adapters.*.name": Outcome(
-        "translated", reason="requests name the adapter so; KServe serves it as `publishers/…` too"
+    "model.lora.adapters.*.name": told(
+        "requests name the adapter so; KServe serves it as `publishers/…` too"
     ),
     "model.confidential": lost("FusionInfer decrypts no models"),
     "router.ingress": ignored("KServe has no controller for it; `ingress` of the router does it"),
@@ -116,5 +123,5 @@ OF_PRESETS: Final[Rules] = {
     **{path: outcome for path, outcome in OF_AUTHORS.items() if "scheduler" not in path},
     **rules({"router.scheduler": _BY_CONTROLLER}, "spec"),
 }
-OF_UNUSED: Final[Rules] = {(): Outcome("dropped", "no service in the files refers to it", UNUSED)}
+OF_UNUSED: Final[Rules] = {(): unused("no service in the files refers to it")}
 """Of a base that is not used."""

@@ -10,10 +10,12 @@ from typing import Final
 from importer.account import (
     MISSING,
     Account,
+    ObjectKey,
     Rules,
     UntranslatableError,
     default,
     ignored,
+    key_of,
     lost,
     rules,
     service_name,
@@ -35,10 +37,10 @@ from importer.leaves import (
 )
 from importer.llmd.merge import merged
 from importer.llmd.variables import CACHE, Artifact, artifact, functions, variables
-from intent import Object, yaml
+from intent import yaml
 from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
-from intent.shapes import mapping, metadata, text
+from intent.shapes import text
 
 GROUP: Final = "llm-d.ai"
 KIND: Final = "ModelService"
@@ -48,8 +50,6 @@ ROUTES: Final = ("httpRoute", "inferencePool", "eppDeployment")
 """The keys of a base that ask for an endpoint picker."""
 KEYS: Final = ("configMaps", *DEPLOYMENTS, *ROUTES, "inferenceModel")
 """The keys of a BaseConfig whose objects count here; llm-d knows three Services too, and ignores others."""
-BaseKey = tuple[str, str]
-"""Namespace and name of a BaseConfig."""
 Render = Callable[[Tree], Tree]
 """Renders the templates in a text, or in the texts of a list."""
 
@@ -57,9 +57,9 @@ Render = Callable[[Tree], Tree]
 def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate all ModelServices, each with its BaseConfig merged in: a ConfigMap to which it refers."""
     services = take(trees, GROUP, KIND)
-    references = {_reference(plain(tree)) for tree in services.values()}
+    references = {_reference(tree) for tree in services.values()}
     others = [number for number, tree in trees.items() if value_at(tree, "kind") == "ConfigMap"]
-    keys = {_key(plain(trees[number])): number for number in others}
+    keys = {key_of(trees[number]): number for number in others}
     base_configs = {key: (number, trees.pop(number)) for key, number in keys.items() if key in references}
     for number, tree in services.items():
         account.say(number, OF_SERVICES)
@@ -69,19 +69,15 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
         account.say(number, OF_BASES)
 
 
-def _key(obj: Object) -> BaseKey:
-    return text(metadata(obj).get("namespace")), text(metadata(obj).get("name"))
-
-
-def _reference(service: Object) -> BaseKey | None:
-    """Return namespace and name of the BaseConfig; None if the service has none."""
-    ref = mapping(mapping(service.get("spec")).get("baseConfigMapRef"))
-    namespace = text(ref.get("namespace")) or text(metadata(service).get("namespace"))
-    return (namespace, text(ref["name"])) if text(ref.get("name")) else None
+def _reference(service: Tree) -> ObjectKey | None:
+    """Return the key of the BaseConfig; None if the service has none."""
+    ref = {"metadata": at(service, "spec", "baseConfigMapRef")}
+    namespace, name = key_of(ref)
+    return (namespace or key_of(service)[0], name) if name else None
 
 
 def _translated(
-    tree: Tree, base_configs: Mapping[BaseKey, tuple[int, Tree]], account: Account
+    tree: Tree, base_configs: Mapping[ObjectKey, tuple[int, Tree]], account: Account
 ) -> tuple[Tree, ...]:
     """Return the InferenceService, and the ConfigMaps of the base in its namespace.
 
@@ -96,7 +92,7 @@ def _translated(
         raise UntranslatableError("spec.modelArtifacts.uri", message)
     render: Render = partial(rendered, root=variables(obj, model), functions=functions(obj))
     base: Mapping[str, Tree] = {}
-    if (key := _reference(obj)) is not None:
+    if (key := _reference(tree)) is not None:
         if key not in base_configs:
             message = f"needs the ConfigMap {'/'.join(filter(None, key))[:80]}, which is not in the files"
             raise UntranslatableError("spec.baseConfigMapRef", message, MISSING)

@@ -372,7 +372,7 @@ def test_pipeline_without_workers_is_told_and_with_workers_asks_for_a_preset_tha
     (problem,) = run(service({**spec, "worker": main()})).problems.values()
 
     assert (line.outcome.code, line.outcome.note) == (IGNORED, True)
-    assert "which no release of KServe has" in problem.message
+    assert "no release of KServe has one" in problem.message
     assert "kubectl" not in problem.message
 
 
