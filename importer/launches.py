@@ -1,6 +1,6 @@
 """Launches of several nodes that authors wrote by hand: recognised, and what the engine runs on one node.
 
-    recognised(leader, workers, size)     a `GroupLaunch`, or `StaysError` with the reason
+    recognised(leader, workers, size)     a `PodStart` for each template, or `StaysError` with the reason
 
 Each template runs one of these, in a list of arguments or in the script of a shell (`importer.script`):
 
@@ -61,24 +61,12 @@ class PodStart:
     """The variables that the script sets for the engine."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupLaunch:
-    """What all pods of a group run, as on one node."""
-
-    launcher: str
-    """The launcher that does what the author wrote."""
-    command: tuple[Leaf, ...]
-    args: tuple[Leaf, ...]
-    starts: tuple[PodStart, ...]
-    """What the leader and the workers start; one, if they have the same template."""
-
-
 MOST_PODS: Final = 64
 """A group with more pods is not read: each of them is read by itself."""
 
 
-def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
-    """Return what the engine containers of a group run; `leader` may be that of the workers.
+def recognised(leader: Tree, workers: Tree, size: int) -> tuple[PodStart, ...]:
+    """Return what leader and workers start, with the engine of one node: one, if both have a template.
 
     Raises:
         StaysError: the launch is not recognised.
@@ -103,15 +91,15 @@ def recognised(leader: Tree, workers: Tree, size: int) -> GroupLaunch:
         known, more = settings(command), settings(other.command)
         if different := sorted(name for name, value in more.items() if known.get(name) != value):
             raise StaysError(f"leader and workers start different engines: {different[0]} differs")
-    engine, launcher, begins = first.engine, first.launcher, command.arguments
+    engine, launcher = first.engine, first.launcher
     image = read_image(text(plain(leader).get("image")))
     if launcher == RAY_START and facts(image).has_ray is False:
         # this launch cannot start: vLLM's own does the same without Ray
         launcher = VLLM_NATIVE
         engine = _without(engine, [flag for flag in command.flags.given if flag.name == BACKEND])
-    both = (replace(first, changed=first.changed + other.changed),)
-    starts = both if leader is workers else (first, other)
-    return GroupLaunch(launcher, engine[:begins], engine[begins:], starts)
+    both = replace(first, changed=first.changed + other.changed)
+    starts = (both,) if leader is workers else (first, other)
+    return tuple(replace(start, launcher=launcher, engine=engine, command=command) for start in starts)
 
 
 def settings(command: Command) -> dict[str, tuple[str, ...]]:

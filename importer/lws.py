@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from importer.account import Account, default, kept, lost, overridden, service_name, take
-from importer.launches import SGLANG, GroupLaunch, PodStart, is_launch, recognised
+from importer.launches import SGLANG, PodStart, is_launch, recognised
 from importer.leaves import (
     Leaf,
     LeafPath,
@@ -138,15 +138,14 @@ def _member(
         (*GROUP, field, "spec", "containers", index) for field, index in indexes.items() if index is not None
     ]
     try:
-        launch = _launch([at(tree, *each) for each in engines], len(indexes), size)
+        starts = _launch([at(tree, *each) for each in engines], len(indexes), size)
     except StaysError as error:
         account.stays(number, path, str(error))
         launcher = "none"
     else:
-        launcher = launch.launcher if launch and launch.launcher != SGLANG else ""
-        if launch:
-            for each, start in zip(engines, launch.starts, strict=True):
-                tree = put(tree, each, _replaced(at(tree, *each), launch, start, account))
+        launcher = next((start.launcher for start in starts if start.launcher != SGLANG), "")
+        for each, start in zip(engines, starts, strict=False):
+            tree = put(tree, each, _replaced(at(tree, *each), start, account))
     for field in _excluded(value) if size > 1 else ():
         account.leave(at(tree, *field), _DEADLOCK)
         tree = without(tree, field)
@@ -188,21 +187,21 @@ _LAUNCHED: Final = default(
 _SET_BY_SCRIPT: Final = overridden("the script sets another value before the engine starts")
 
 
-def _launch(containers: Sequence[Tree], templates: int, size: int) -> GroupLaunch | None:
-    """Return the launch over several nodes of a group with these engines; None if it has none.
+def _launch(containers: Sequence[Tree], templates: int, size: int) -> tuple[PodStart, ...]:
+    """Return the launch over several nodes of a group with these engines; nothing if it has none.
 
     Raises:
         StaysError: the launch stays.
     """
     if size < 2 or not templates:
-        return None
+        return ()
     objects = list(map(plain, containers))
     if len(objects) < templates or not all(map(_is_engine, objects)):
         raise StaysError("no engine is known in the containers")
-    return recognised(containers[0], containers[-1], size) if any(map(is_launch, objects)) else None
+    return recognised(containers[0], containers[-1], size) if any(map(is_launch, objects)) else ()
 
 
-def _replaced(own: Tree, launch: GroupLaunch, start: PodStart, account: Account) -> Tree:
+def _replaced(own: Tree, start: PodStart, account: Account) -> Tree:
     """Return a container with the engine's command of one node."""
     for places in dict.fromkeys(word.origins for word in start.changed):
         words = dict.fromkeys(word.value for word in start.changed if word.origins == places)
@@ -216,7 +215,8 @@ def _replaced(own: Tree, launch: GroupLaunch, start: PodStart, account: Account)
         account.leave(again, _SET_BY_SCRIPT)
         added = ({"name": value.having(name), "value": value} for name, value in start.env.items())
         others["env"] = [*(entry for entry in entries if entry not in again), *added]
-    words = {"command": list(launch.command), "args": list(launch.args)}
+    begins = start.command.arguments if start.command else 0
+    words = {"command": list(start.engine[:begins]), "args": list(start.engine[begins:])}
     launched = {key: each for key, each in words.items() if each}
     return {**picked(own, "name", "image"), **launched, **others}
 
