@@ -14,8 +14,10 @@ from tests.laws.convergence.unknowable import (
     LAUNCHED,
     NOTED,
     OWNERS,
+    PAST,
     REMOVED,
     RETURNED,
+    WITHDRAWN,
 )
 from tests.laws.convergence.walk import Step, run, sequence
 
@@ -67,6 +69,14 @@ UNKNOWABLE = {
     "the file of an ejected object": (
         RETURNED,
         sequence(File(), CLIENT_SIDE, Step("edit", "eject"), Step(CLIENT_SIDE, "note", "one")),
+    ),
+    "an injected scheduler, past the webhooks": (
+        PAST,
+        sequence(File(), APPLY, Step(APPLY, "scheduler", "volcano", bypasses=True)),
+    ),
+    "annotations that go past the webhooks": (
+        WITHDRAWN,
+        sequence(File(), CLIENT_SIDE, Step(APPLY, "opted_in", False, bypasses=True)),
     ),
     "an export that was replaced": (
         NOTED,

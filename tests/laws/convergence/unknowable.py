@@ -14,6 +14,7 @@ import orjson
 from intent import Object
 from intent.annotations import SERVICE
 from tests.laws.convergence.fields import NO_FIELDS, Fields, compare, field_set, leaves, same
+from tests.laws.convergence.laws import without_edits
 from tests.laws.convergence.managed import KUBECTL, LAST_APPLIED, managers_of, migrated
 from tests.laws.convergence.schema import containers, templates
 from webhook.overlay.merge3 import RAY
@@ -33,7 +34,9 @@ REMOVED: Final = "server-side apply leaves out what a launch removed"
 EDITED: Final = "apply merges a leader's template into edits of every template"
 NOTED: Final = "apply after the replace of an export"
 RETURNED: Final = "apply of the file of an ejected object, which has all that the file expands to"
-CASES: Final = (OWNERS, INJECTED, LAUNCHED, ALIKE, COPY, REMOVED, EDITED, NOTED, RETURNED)
+PAST: Final = "a write past the webhooks writes what was injected"
+WITHDRAWN: Final = "a write past the webhooks opts out, which the next write carries out"
+CASES: Final = (OWNERS, INJECTED, LAUNCHED, ALIKE, COPY, REMOVED, EDITED, NOTED, RETURNED, PAST, WITHDRAWN)
 
 
 class Side(NamedTuple):
@@ -71,16 +74,23 @@ def unknowable(
     return next((case for case, holds in cases.items() if holds()), "")
 
 
+def unseen(a: Side, b: Side) -> str:
+    """Return the case of a write past the webhooks, or nothing."""
+    if SERVICE in _keys(a.stored) and SERVICE not in _keys(a.sent):
+        return WITHDRAWN
+    return PAST if _writes_what_was_injected(a, b) else ""
+
+
 def _returns(a: Side) -> bool:
     """Return whether the write opts in again an object that was expanded when it was ejected."""
-    stored, sent = (side["metadata"].get("annotations", {}) for side in a)
+    stored, sent = map(_keys, a)
     labels = (template.get("metadata", {}).get("labels", {}) for _, template in templates(a.stored))
     return SERVICE not in stored and SERVICE in sent and any(SERVICE in one for one in labels)
 
 
 def _has_injected(stored: Object, author: Object, expanded: Object) -> bool:
     """Return whether an object has all that admission sets in the author's, and nothing that it removes."""
-    was, now, has = (_spec(with_leader(lws)) for lws in (author, expanded, stored))
+    was, now, has = (_spec(with_leader(without_edits(lws))) for lws in (author, expanded, stored))
     (injected, removed), (lacking, more) = compare(was, now), compare(has, now)
     return not (injected & lacking or removed & more)
 
@@ -142,7 +152,7 @@ def _writes_what_was_launched(a: Side, b: Side) -> bool:
     An apply shows which fields its file has, and of a list not the items: while the object has annotations of
     ours, an earlier call of the same write may have written them.
     """
-    if SERVICE not in (b.sent["metadata"].get("annotations") or {}):
+    if SERVICE not in _keys(b.sent):
         return False
     was, now, had, has = map(_arguments, (*a, *b))
     changed = (at for at in now if now[at] is not None and at in was and now[at] != was[at])
@@ -184,18 +194,23 @@ def with_leader(lws: Object) -> Object:
     return {**lws, "spec": {**lws["spec"], "leaderWorkerTemplate": whole}}
 
 
+def _keys(lws: Object) -> Object:
+    found: Object = lws["metadata"].get("annotations") or {}
+    return found
+
+
 def _spec(lws: Object) -> Object:
     return {"spec": lws["spec"]}
 
 
 def _written(lws: Object) -> Object:
     """Return what an author and admission may both write: the spec, and annotations."""
-    return {**_spec(lws), "annotations": lws["metadata"].get("annotations") or {}}
+    return {**_spec(lws), "annotations": _keys(lws)}
 
 
 def _noted(lws: Object) -> Any:
     """Return the spec in kubectl's note of its last file; None without a note."""
-    text = lws["metadata"].get("annotations", {}).get(LAST_APPLIED)
+    text = _keys(lws).get(LAST_APPLIED)
     return orjson.loads(text)["spec"] if text else None
 
 

@@ -28,13 +28,13 @@ from tests.laws.convergence.files import (
     manifest,
     simpler,
 )
-from tests.laws.convergence.hands import HANDS, RARE, Change, Hand
+from tests.laws.convergence.hands import HANDS, RARE, TEMPLATES, Change, Hand
 from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Lost, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
-from tests.laws.convergence.unknowable import RETURNED, Side, unknowable, with_leader
+from tests.laws.convergence.unknowable import RETURNED, Side, unknowable, unseen, with_leader
 
 STALE: Final = "an older expanded file"
 """The client of a step that writes what the object was after an earlier step, with its record, by a tool."""
@@ -328,7 +328,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     if b is not None and is_read(b, world.b):
         world.content = world.templates
     if file is not None and not world.is_loose:
-        world.unmapped = _unknowable(world, step.client, file, (a, b))
+        world.unmapped = _unknowable(world, step, file, (a, b))
         world.is_loose = bool(world.unmapped)
     if not _has_leader(world.a) and _has_leader(a):
         world.delta = ()  # the author's template replaces the edited copy
@@ -471,7 +471,7 @@ def _file(world: World, step: Step) -> File:
     return changed(world.file, step.change, step.value)
 
 
-def _unknowable(world: World, client: str, file: File, sent: tuple[Object | None, Object | None]) -> str:
+def _unknowable(world: World, step: Step, file: File, sent: tuple[Object | None, Object | None]) -> str:
     """Return the case of a write of a file that no admission can map, or nothing."""
     if world.a is None or world.b is None:
         return ""
@@ -483,7 +483,8 @@ def _unknowable(world: World, client: str, file: File, sent: tuple[Object | None
         created = world.without.admit(manifest(file))
     except Refused:
         return ""
-    return unknowable(client, manifest(file), a, b, created=created, expansion=world.expansion)
+    case = unknowable(step.client, manifest(file), a, b, created=created, expansion=world.expansion)
+    return case or (unseen(a, b) if step.bypasses else "")
 
 
 def _restore(world: World, before: World) -> None:
@@ -557,10 +558,12 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
     if step.change == "drop leader template":
         world.delta = ()
     is_taken_over = step.change == "lose record" and step.client == EXPORTED
-    if is_taken_over:  # the file of the export holds all that was injected
+    has_leader = _has_leader(world.a)
+    is_of_both = world.is_mixed and not (hand.delta or hand.one_part or has_leader)
+    # the file of the export holds all that was injected; past the webhooks one template lost what is edited
+    if is_taken_over or (is_of_both and _spares_one(world.b, wanted_b)):
         world.is_loose = True
         return None, b
-    has_leader = "leaderTemplate" in world.a["spec"]["leaderWorkerTemplate"]
     if hand.delta and not has_leader:
         world.delta = (*world.delta, hand.change)
         world.is_loose = world.is_loose or is_split(world.content, world.b)
@@ -570,6 +573,13 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
         world.is_loose = True
         return None, b
     return Write(step.client, wanted_a), b
+
+
+def _spares_one(before: Object, wanted: Object) -> bool:
+    """Return whether a change leaves one of two templates as it was."""
+    was, now = (one["spec"]["leaderWorkerTemplate"] for one in (before, wanted))
+    both = [was[name] == now.get(name) for name in TEMPLATES if name in was]
+    return len(both) > 1 and any(both) and not all(both)
 
 
 # --- shrinking ------------------------------------------------------------------------------------------
