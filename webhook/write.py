@@ -31,11 +31,11 @@ from intent.service.routes import keeping
 from intent.settings import Settings
 from intent.shapes import annotations, labels, text
 from intent.template import Templates
-from intent.tree import Overlay, equivalent, merge, same
+from intent.tree import COPY, Overlay, equivalent, merge, same
 from webhook.mutate import ORDER, REPLACEABLE, RESTORABLE, WRITABLE
 from webhook.overlay import record as records
 from webhook.overlay.base import NO_BASE, Base
-from webhook.overlay.overlay import LEADER, common, is_on, templates_of
+from webhook.overlay.overlay import LEADER, WORKER, common, is_on, template_of, templates_of
 from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
@@ -179,10 +179,18 @@ class Write:
         injection = inject(original, wished.wish, REPLACEABLE, self.reverted.leader)
         stored = self.live if self.old is None else self.old
         is_new = self.old is None and not self.record.put_on
+        added = merge(self._of_templates(injection.put_on), injection.put_on)
         edits = {"spec": {"leaderWorkerTemplate": {LEADER: self.reverted.delta}}}
-        added = merge(injection.put_on, edits) if self.reverted.delta else injection.put_on
+        added = merge(added, edits) if self.reverted.delta else added
         result = with_kept(injection.result, self.reverted)
         return injection._replace(result=result if is_new else in_order_of(stored, result, added))
+
+    def _of_templates(self, put_on: Overlay) -> Overlay:
+        """Return what templates added, also to a leader's template that is made from the workers'."""
+        added = self.base.put_on if self.base else Overlay()
+        if COPY not in template_of(put_on, LEADER):
+            return added
+        return merge(added, {"spec": {"leaderWorkerTemplate": {LEADER: template_of(added, WORKER)}}})
 
     def stands(self) -> bool:
         """Return whether all recorded fields are there: reverting and injecting them changes nothing."""
