@@ -39,6 +39,7 @@ from webhook.mutate.concern import Concern
 from webhook.overlay import record as records
 from webhook.overlay import written as evidence
 from webhook.overlay.base import Base
+from webhook.overlay.merge3 import Sides, without_edits
 from webhook.overlay.overlay import (
     ARGUMENTS,
     LEADER,
@@ -274,8 +275,18 @@ def written(write: Write, wished: Expansion, injection: Injection) -> str:
     if is_stored and (is_plain or not stored.leader):
         text: str = records.find(write.old, write.live)
         return text
-    leader = digest_of_file(template_of(injection.result, LEADER)) if is_plain else ""
+    leader = digest_of_file(_unedited(write, injection)) if is_plain else ""
     return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh, leader)
+
+
+def _unedited(write: Write, injection: Injection) -> Object:
+    """Return the leader's template as it was made, without edits of its init containers by others."""
+    made = template_of(injection.result, LEADER)
+    if write.is_first or LEADER not in write.reverted.kept:
+        return made
+    injected = template_of(injection.put_on, LEADER)
+    unedited: Object = without_edits(Sides(injected, theirs=made), injected).theirs
+    return unedited
 
 
 def wish(
@@ -292,21 +303,23 @@ def wish(
     recorded, is_pinned = write.stored.expansion, isinstance(write_state, Pinned)
     again, pins, lost = write.again, None, dict[str, Overlay]()
     if again is not None and write.before is not None and (is_pinned or not write.is_refresh):
-        lost = _lost_parts(recorded, with_kept(again.put_on, write.reverted), write.live, write.old or {})
+        lost = _lost_parts(recorded, again.put_on, write)
         pins = _pins(write, write.before, settings, lost)
     if intent is None or (is_pinned and not lost):
         return recorded.without(lost.keys())
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
 
 
-def _lost_parts(expansion: Expansion, put_on: Overlay, live: Object, old: Object) -> dict[str, Overlay]:
+def _lost_parts(expansion: Expansion, put_on: Overlay, write: Write) -> dict[str, Overlay]:
     """Return the parts that neither the live nor the stored object has, by name: what the live one lacks.
 
     `put_on` is what the expansion injects. A write may have removed an item by hand, which does not come back
     from a record. A file of a client without server-side apply replaces whole lists, that of the containers
-    too. So what is gone together with all that was injected into containers is no removal.
+    too. So what is gone together with all that was injected into containers is no removal. An edited init
+    container is not lost.
     """
-    if is_on(live, put_on):
+    live, old = write.live, write.old or {}
+    if is_on(live, with_kept(put_on, write.reverted)):
         return {}
     parts_of = {field: (part, template_of(live, field)) for field, part in templates_of(put_on).items()}
     edited = tuple(
@@ -318,7 +331,8 @@ def _lost_parts(expansion: Expansion, put_on: Overlay, live: Object, old: Object
         removed = any(one["path"].startswith(edited) and _adds_item(one) for one in lost)
         return not lost or (is_on(old, part) and not removed)
 
-    parts = {name: part.put_on for name, part in expansion.reduced(put_on).parts.items()}
+    injected = expansion.reduced(put_on).parts.items()
+    parts = {name: with_kept(part.put_on, write.reverted) for name, part in injected}
     return {name: difference(live, merge(live, part)) for name, part in parts.items() if not stands(part)}
 
 

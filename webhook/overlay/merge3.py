@@ -7,7 +7,7 @@
 
 By field: what is as it was stored is as its author wrote it; anything else is the author's from now on. So is
 a field that admission added, if the file holds it. Command and args are one value (`launch3`),
-and so is each value of `WHOLE`. An init container that was injected goes with its edits (`_without_edits`).
+and so is each value of `WHOLE`. An init container that was injected goes with its edits (`without_edits`).
 
 In this example the launch starts `vllm serve -tp=8` with Ray, and the live object has `-tp=16`. The launch is
 removed, and the author's own arguments get the edit:
@@ -252,13 +252,10 @@ Renaming = tuple[str, str]
 """The old and the new name of a container."""
 
 
-def merge_template(sides: Sides, before: Launches, put_on: Object) -> tuple[Object, Launches]:
-    """Merge a pod template; return the origins of launches too, which may be those of the write before.
-
-    `put_on` is what was injected into it.
-    """
+def merge_template(sides: Sides, before: Launches) -> tuple[Object, Launches]:
+    """Merge a pod template; return the origins of launches too, which may be those of the write before."""
     found = Launches()
-    made = merge3("", _with_edited_volumes(_without_edits(sides, put_on)), found)
+    made = merge3("", _with_edited_volumes(sides), found)
     there, launches = containers_of(sides.theirs), Launches()
     for name in launched(sides):
         origin = found.get(name, "injected") if name in there else "written"
@@ -291,10 +288,11 @@ def with_name(template: Object, old: str, name: str) -> Object:
     return with_containers(template, lambda one: {**one, "name": name} if one.get("name") == old else one)
 
 
-def _without_edits(sides: Sides, put_on: Object) -> Sides:
+def without_edits(sides: Sides, put_on: Object) -> Sides:
     """Return the sides without edits of init containers that were injected, and that no file holds.
 
-    One that got another image and another launch is another container: its author's.
+    `put_on` is what was injected into the template. One that got another image and another launch is another
+    container: its author's.
     """
     if same(pod_of(put_on).get(INIT), pod_of(sides.theirs).get(INIT)):
         return sides

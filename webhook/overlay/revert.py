@@ -52,6 +52,7 @@ from webhook.overlay.merge3 import (
     volume_of,
     with_arguments,
     with_name,
+    without_edits,
 )
 from webhook.overlay.overlay import (
     ARGUMENTS,
@@ -181,15 +182,16 @@ def layer(
     templates the author has the name, so that an edit of it is like one of their own container.
     """
     base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
-    added = dict[str, frozenset[str]]()
+    added, is_plain = dict[str, frozenset[str]](), False
     for name, template in base.items():
         injected = template_of(put_on, name)
         author = _replaced(name, template_of(was, name), injected)
         names = _whole(injected, author) if is_content else frozenset[str]()
         sides = Sides(injected, with_added(author, names) if names else author, template)
-        made, launches[name] = merge_template(sides, {}, injected)
+        sides = without_edits(sides, injected)
+        made, launches[name] = merge_template(sides, {})
         ours[name], added[name] = without_unedited(made, names, author) if names else made, names
-    is_plain = bool(leader) and leader == digest_of_file(base.get(LEADER))
+        is_plain = name == LEADER and bool(leader) and leader == digest_of_file(sides.theirs)
     return Layer(put_on, base, ours, launches, is_plain, added)
 
 
@@ -303,7 +305,7 @@ def _template(
         renaming = renamed(sides, before.added.get(name, ())) or as_worker
         if renaming:
             sides = Sides(*(with_name(one, *renaming) if isinstance(one, dict) else one for one in sides))
-        made, launches = merge_template(sides, launches, put_on)
+        made, launches = merge_template(without_edits(sides, put_on), launches)
         now, then = containers_of(made), containers_of(sides.ours)
         for one, origin in launches.items():  # the field that no launch replaces may be edited too
             if origin == "injected" and one in now and arguments(now[one]) != arguments(then[one]):

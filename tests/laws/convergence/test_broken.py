@@ -147,7 +147,7 @@ ENGINES: Final[dict[str, Broken]] = {
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
     "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _all_restored), 223),
-    "an edited init container is its author's": Broken(_replaced(merge3, "_without_edits", _as_sent), 3),
+    "an edited init container is its author's": Broken(_replaced(revert, "without_edits", _as_sent), 3),
     "what was ejected is its author's for good": Broken(
         _replaced(webhook.expand, "_before_ejection", _as_ejected), 118
     ),

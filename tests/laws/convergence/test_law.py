@@ -224,6 +224,11 @@ FOUND = {
     "the model in the arguments of a file, in place of the annotation that injected it": sequence(
         File(size=1, source="hf://org/M1"), CLIENT_SIDE, Step(CLIENT_SIDE, "source", "")
     ),
+    "the order of variables beside those of templates, when an injected one becomes its author's": sequence(
+        File(Pod(env=(("LOG", "debug"),)), refs="base"),
+        "replace",
+        Step(APPLY, "worker env", (("VLLM_HOST_IP", "10.0.0.1"),)),
+    ),
     "the export of an object that was ejected before, beside another webhook": sequence(
         File(refs="base", leader=Pod()),
         APPLY,
@@ -332,6 +337,23 @@ MENDED = {
         Step(RELEASE, "becomes", "with another launch text"),
         Step("edit", "image of all"),
         Step(CLIENT_SIDE, "refresh", "4"),
+    ),
+    "an init container that another webhook edited, where another release injects none": sequence(
+        File(),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "form", "args"),
+        Step(RELEASE, "becomes", "of other settings"),
+        Step(CLIENT_SIDE, SAME),
+        other="after",
+    ),
+    "the leader, of which another webhook edited an init container past ours": sequence(
+        File(),
+        CLIENT_SIDE,
+        Step(RELEASE, "becomes", "of other settings"),
+        Step(CLIENT_SIDE, "refresh", "3"),
+        Step(CLIENT_SIDE, "image", "vllm/vllm-openai:v0.10.2", bypasses=True),
+        Step(CLIENT_SIDE, SAME),
+        other="before",
     ),
     "a probe that a launch removed, when its author removes it past the webhooks": sequence(
         File(Pod(probes=("readinessProbe",))),
