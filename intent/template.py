@@ -11,8 +11,10 @@ from intent import Object
 KIND: Final = "InferenceTemplate"
 TEMPLATES_LIMIT: Final = 8
 """Templates that one object may name."""
-
-
+LARGEST: Final = 64 * 1024
+"""Bytes of a spec, as JSON, and of the content of all templates of one object."""
+TOO_LARGE: Final = "FI952"
+MALFORMED: Final = "FI954"
 APPLY_IT: Final = "apply it, or correct the name"
 """The remedy for one that does not exist."""
 

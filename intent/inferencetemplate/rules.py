@@ -15,13 +15,10 @@ from intent.lora import LIMITS
 from intent.merge import BadPathError, are_items, steps
 from intent.priority import ACCEPTED, as_text
 from intent.shapes import listed, mapping
+from intent.template import LARGEST, MALFORMED, TOO_LARGE
 from intent.tree import MERGE_KEYS, identity
 from intent.variables import NAMES, unknown, variables
 
-LARGEST: Final = 64 * 1024
-"""Bytes of a spec, as JSON; services keep no more of all their templates together."""
-TOO_LARGE: Final = "FI952"
-INVALID: Final = "FI954"
 UNUSED: Final = "FI330"
 
 
@@ -53,7 +50,7 @@ def findings(template: Object) -> Iterator[FieldError]:
         yield from _repeated(pods.get("template"), f"{path}.template")
         yield from _variables(pods.get("template"), f"{path}.template")
     if spec.get("priority") is not None and not as_text(spec["priority"]):
-        yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, INVALID)
+        yield FieldError("spec.priority", _scalar(spec["priority"]), ACCEPTED, MALFORMED)
     yield from _unused(mapping(spec.get("lora")))
 
 
@@ -113,7 +110,7 @@ def _twice(field: str, items: list[Any], path: str) -> Iterator[FieldError]:
         if first.setdefault(key, at) != at:
             keys = " and ".join(MERGE_KEYS[field])
             message = f"must differ from [{first[key]}]: it has the same {keys}"
-            yield FieldError(f"{path}[{at}]", None, message, INVALID)
+            yield FieldError(f"{path}[{at}]", None, message, MALFORMED)
 
 
 # --- removals ----------------------------------------------------------------------------------------
@@ -123,7 +120,7 @@ def _removals(paths: list[Any], path: str) -> Iterator[FieldError]:
     """FI954: each path names something that a pod template may have."""
     for at, one in enumerate(paths):
         if isinstance(one, str) and (fault := removal_fault(one)):
-            yield FieldError(f"{path}[{at}]", one, fault, INVALID)
+            yield FieldError(f"{path}[{at}]", one, fault, MALFORMED)
 
 
 def removal_fault(path: str) -> str:

@@ -15,7 +15,7 @@ from intent.inferencetemplate.crd import schema
 from intent.inferencetemplate.rules import findings
 from intent.merge import merged
 from intent.names import is_label_value
-from intent.template import TEMPLATES_LIMIT, Templates, Unavailable
+from intent.template import LARGEST, TEMPLATES_LIMIT, Templates, Unavailable
 from tests.builders.lws import changed, container, lws, pod_spec, template
 from tests.builders.reviews import review as review_of
 from tests.laws.convergence.clients import client_side_apply
@@ -23,7 +23,7 @@ from tests.laws.convergence.managed import apply
 from webhook import review
 from webhook.check import check
 from webhook.expand import expand, operations
-from webhook.overlay.base import LARGEST, ContentKey
+from webhook.overlay.base import ContentKey
 from webhook.state import state
 from webhook.templates.content import OFF, content, key_of, needed
 

@@ -22,14 +22,11 @@ import orjson
 from intent import Object, budget
 from intent.annotations import LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, PARALLELISM, PRIORITY
 from intent.command_line.merge import MODES
+from intent.template import LARGEST, MALFORMED, TOO_LARGE
 from intent.tree import Overlay
 from webhook.overlay.overlay import fits
 
-LARGEST: Final = 64 * 1024
-"""Bytes of the content of all templates of one object, as JSON."""
 MISSING: Final = "FI951"
-TOO_LARGE: Final = "FI952"
-MALFORMED: Final = "FI954"
 FAULTS: Final = frozenset({MISSING, TOO_LARGE, MALFORMED})
 BLOCKS: Final = (MODEL, MODEL_NAME, MODEL_SECRET, MODEL_CACHE, PARALLELISM, LORA, PRIORITY)
 """The annotations that a template may give."""

@@ -40,9 +40,9 @@ from intent.merge import BadPathError, are_items, merged, removed
 from intent.parallelism import EXPERT, NAMES
 from intent.priority import as_text
 from intent.shapes import annotations, listed, mapping, metadata, number, text
-from intent.template import APPLY_IT, Templates, Unavailable
+from intent.template import APPLY_IT, MALFORMED, TOO_LARGE, Templates, Unavailable
 from webhook.overlay import record as records
-from webhook.overlay.base import MALFORMED, MISSING, TOO_LARGE, Base, ContentKey, excess, over, read_base
+from webhook.overlay.base import MISSING, Base, ContentKey, excess, over, read_base
 
 OFF: Final = Unavailable("cannot be read, since templates are switched off (templates.enabled of the chart)")
 _PARTS: Final = {"all": ("leader", "worker"), "leader": ("leader",), "worker": ("worker",)}

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from intent import Object
-from intent.inferencetemplate.rules import LARGEST, findings, removal_fault
+from intent.inferencetemplate.rules import findings, removal_fault
 from intent.merge import removed
+from intent.template import LARGEST
 from tests.builders.templates import template
 
 ENGINE: Final = {"name": "vllm", "args": ["--served-model-name", "$(model.name)"]}
