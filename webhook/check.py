@@ -289,7 +289,7 @@ def _no_room(write_state: Inspected, settings: Settings) -> Iterator[FieldError]
         return
     left = room(write.live)
     wished = wish(write_state, settings)
-    need = len(written(write, wished, write.inject(wished)))
+    need = len(written(write, wished, write.inject(wished)).encode())
     if need > left:
         message = (
             f"{EXPANSION} needs {need} bytes, and the other annotations leave {max(left, 0)} of "

@@ -228,7 +228,7 @@ def _noted(live: Object, write: Write) -> Object:
     noted = msgspec.structs.replace(base, put_on=stands.put_on, was=stands.was)
     known = write.record
     text = records.write(known.expansion, known.was, noted, known.refresh or "", known.leader)
-    return live if len(text) > room(live) else merge(live, _annotation(text))
+    return live if len(text.encode()) > room(live) else merge(live, _annotation(text))
 
 
 def _injected(write_state: Pinned | Fresh, wished: Expansion) -> Object:
@@ -242,7 +242,7 @@ def _with_record(write: Write, wished: Expansion, again: Injection | None = None
     """Return the injection of what is wished for, with the record; None if the record does not fit."""
     injection = again or write.inject(wished)
     text = written(write, wished, injection)
-    if len(text) > room(write.sent):
+    if len(text.encode()) > room(write.sent):
         return None
     added: Operation = {"op": "add", "path": RECORD, "value": text}
     result = merge(injection.result, _annotation(text))
@@ -376,7 +376,8 @@ def _pins(write: Write, before: Write, settings: Settings, lost: Mapping[str, Ov
 def room(live: Object) -> int:
     """Return the number of bytes that other annotations leave for the record."""
     others = {key: value for key, value in annotations(live).items() if key != EXPANSION}
-    used = sum(len(key) + len(value) for key, value in others.items() if isinstance(value, str))
+    texts = (key + value for key, value in others.items() if isinstance(value, str))
+    used = sum(len(text.encode(errors="replace")) for text in texts)
     return ANNOTATIONS_LIMIT - used - len(EXPANSION)
 
 

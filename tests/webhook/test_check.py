@@ -130,8 +130,10 @@ def test_an_invalid_record_of_the_old_object_is_a_warning() -> None:
     assert errors(check(changed(old, "spec.replicas", 3), old)) == []
 
 
-def test_a_record_that_does_not_fit_is_reported_with_the_sizes() -> None:
-    crowded = changed(lws(), "metadata.annotations.big", "x" * (256 * 1024 - 300))
+@pytest.mark.parametrize("character", ["x", "字"])
+def test_a_record_that_does_not_fit_is_reported_with_the_sizes(character: str) -> None:
+    note = character * ((256 * 1024 - 300) // len(character.encode()))
+    crowded = changed(lws(), "metadata.annotations.big", note)
 
     (found,) = check(put(crowded))
 
