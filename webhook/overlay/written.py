@@ -5,10 +5,11 @@ An AdmissionReview does not say which client writes, or how. Two of its fields s
 - `kubectl apply` keeps its file in the annotation `last-applied-configuration`. It counts if this write
   changed it. `kubectl replace` renews the annotation if there is one.
 - `kubectl apply --server-side` is an entry of `managedFields` with the operation `Apply`, which names the
-  fields of the file. It counts if its time is new: a write of another client takes fields from the entry, and
-  leaves its time. The API server computes it before it calls mutating webhooks (`k8s.io/apiserver`
-  `pkg/endpoints/handlers/patch.go`), so an injected field has no owner. It shows names, not values: in a map
-  with one owner, what an earlier call of the same write injected cannot be told apart (`Unread`).
+  fields of the file. It counts if its time is new, or if it has more fields than in the same second before: a
+  write of another client takes fields from the entry, and leaves its time. The API server computes it before
+  it calls mutating webhooks (`k8s.io/apiserver` `pkg/endpoints/handlers/patch.go`), so an injected field has
+  no owner. It shows names, not values: in a map with one owner, what an earlier call of the same write
+  injected cannot be told apart (`Unread`).
 
 Other clients show nothing: Helm, `kubectl edit`, `kubectl patch`, `kubectl replace`.
 """
@@ -122,13 +123,23 @@ def _applied(live: Object, old: Object) -> Object:
 
 
 def _new_apply(live: Object, old: Object) -> Object:
-    """Return the entry of an apply that is this write, the one with a new time; empty for another write."""
+    """Return the entry of an apply that is this write; empty for another write."""
     now, then = _entries(live), _entries(old)
-    times = {str(one.get("manager")): one.get("time") for one in _applies(then, but=now)}
+    known = {str(one.get("manager")): one for one in _applies(then, but=now)}
     for one in _applies(now, but=then):
-        if one.get("time") not in (None, times.get(str(one.get("manager")))):
+        before = known.get(str(one.get("manager")), {})
+        is_new = one.get("time") != before.get("time") or _has_more(
+            one.get("fieldsV1"), before.get("fieldsV1")
+        )
+        if one.get("time") is not None and is_new:
             return one
     return {}
+
+
+def _has_more(fields: Any, before: Any) -> bool:
+    """Return whether a set of fields has one that another lacks."""
+    then = mapping(before)
+    return any(key not in then or _has_more(below, then[key]) for key, below in mapping(fields).items())
 
 
 def _applies(entries: list[bytes], *, but: list[bytes]) -> list[Object]:

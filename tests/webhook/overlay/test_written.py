@@ -55,6 +55,7 @@ def env(*names: str) -> Any:
         ([ENV_A], [ENV_A], {}),
         ([ENV_A, ENV_B], [ENV_A], env("B")),
         ([entry(LEFT)], [ENV_A], {}),
+        ([ENV_A], [entry(LEFT)], env("A")),
         ([entry(LEFT, time="2026-01-01T00:00:01Z")], [ENV_A], {"spec": {"containers": [{"name": "vllm"}]}}),
         ([{**ENV_A, "operation": "Update"}], [], {}),
         ([{**ENV_A, "subresource": "status"}], [], {}),
