@@ -27,6 +27,7 @@ from intent.merge import UNIONS
 from intent.shapes import containers_of as all_containers_of
 from intent.shapes import listed, mapping, strings, text
 from intent.tree import (
+    NOTHING,
     PATCH,
     Overlay,
     are_items,
@@ -340,11 +341,14 @@ def lost_volumes(template: Object, live: Object) -> list[Object]:
 # --- edits of a copy -----------------------------------------------------------------------------------
 
 
-def carried(edits: Overlay, before: Object, now: Object, field: str = "") -> Overlay:
+def carried(
+    edits: Overlay, before: Object, now: Object, edited: Object = NOTHING, field: str = ""
+) -> Overlay:
     """Return the edits that have a place in `now`; they were made to `before`, which may have lost items.
 
     An edit of an item goes with the item, one of a probe or a hook with it. Of fields of which one may be
-    set, the author's choice stands if it has changed.
+    set, the author's choice stands if it has changed. What was removed from `now` and, in the same write,
+    from the copy is no edit: `edited` is the copy before the write.
 
     >>> edits = {"containers": [{"name": "logger", "env": [{"name": "A", "value": "1"}]}]}
     >>> carried(edits, {"containers": [{"name": "logger", "image": "a"}]}, {"containers": []})
@@ -355,28 +359,31 @@ def carried(edits: Overlay, before: Object, now: Object, field: str = "") -> Ove
     found: Overlay = {}
     for key, value in edits.items():
         have, there = before.get(key), now.get(key)
-        if key in others or (key in UNIONS and isinstance(have, dict) and there is None):
+        is_removed = value is None and there is None and key in edited
+        if key in others or is_removed or (key in UNIONS and isinstance(have, dict) and there is None):
             continue
         if isinstance(value, dict):
-            below = carried(value, mapping(have), mapping(there), key)
+            below = carried(value, mapping(have), mapping(there), mapping(edited.get(key)), key)
             found |= {key: below} if below or not value else {}
         elif is_keyed(key, value) and are_items(key, value):
-            items = [*_carried_items(key, value, have, there)]
+            items = [*_carried_items(key, value, have, there, edited.get(key))]
             found |= {key: items} if items or not value else {}
         else:
             found[key] = value
     return found
 
 
-def _carried_items(field: str, edits: list[Overlay], before: Any, now: Any) -> Iterator[Overlay]:
-    then, there = by_identity(field, before), by_identity(field, now)
+def _carried_items(field: str, edits: list[Overlay], before: Any, now: Any, edited: Any) -> Iterator[Overlay]:
+    then, there, copy = (by_identity(field, one) for one in (before, now, edited))
     for edit in edits:
         key = identity(field, edit)
-        if PATCH in edit or (key not in then and key not in there):
+        if PATCH in edit:
+            yield from [edit] if key in there or key not in copy else []
+        elif key not in then and key not in there:
             yield edit
         elif key in there:
             keys = keys_of(field, edit)
-            left = keys | carried(edit, then.get(key, {}), there[key], field)
+            left = keys | carried(edit, then.get(key, {}), there[key], copy.get(key, NOTHING), field)
             if left.keys() > keys.keys():
                 yield left
 

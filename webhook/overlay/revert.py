@@ -395,11 +395,11 @@ def _edits(worker: _Template, leader: _Template, workers: Object) -> Overlay:
     """Return what the leader's template has by edits of its own.
 
     The leader is compared with `workers`, the template that it was made from before this write. So a field
-    that was removed from the leader does not come back where the write removes it from the workers, and
+    that the leader lost earlier does not come back where this write removes it from the workers, and
     templates put it back there.
     """
     edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
-    return carried(edits, workers, worker.original)
+    return carried(edits, workers, worker.original, leader.sides.ours)
 
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:

@@ -13,7 +13,7 @@ from tests.laws.convergence.files import EXPORT, File, Pod, manifest
 from tests.laws.convergence.released import drawn_bypassed, drawn_released
 from tests.laws.convergence.releases import RELEASE
 from tests.laws.convergence.repeated import drawn_repeated
-from tests.laws.convergence.schema import copied
+from tests.laws.convergence.schema import copied, templates
 from tests.laws.convergence.server import Engine, Server
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.templates import LIBRARIES
@@ -445,6 +445,16 @@ def test_what_an_earlier_call_injected_beside_a_launch_by_hand_goes_with_the_ann
     file = File(worker=Pod(form="args"), launcher="ray-symmetric", named=True)
 
     assert run(sequence(file, CLIENT_SIDE, *steps, other="after")).violations == []
+
+
+def test_a_variable_of_templates_that_leader_and_workers_lose_comes_back_in_both() -> None:
+    server = Server(Engine(), "", LIBRARIES["v1"])
+    stored = server.admit(manifest(File(refs="base", launcher="ray-start")))
+    edited = copied(stored)
+    for _, template in templates(edited):
+        template["spec"]["containers"][0]["env"].remove({"name": "LOG", "value": "v1"})
+
+    assert server.admit(edited, stored) == stored
 
 
 @pytest.mark.parametrize("field", ["leaderTemplate", "workerTemplate"])
