@@ -40,14 +40,21 @@ from intent.tree import (
     same,
 )
 from webhook.overlay.arguments import Arguments, transferred
-from webhook.overlay.overlay import ARGUMENTS, WHOLE, containers_of, pod_of, with_containers
+from webhook.overlay.overlay import (
+    ARGUMENTS,
+    INIT,
+    WHOLE,
+    containers_of,
+    init_containers_of,
+    pod_of,
+    with_containers,
+)
 from webhook.overlay.written import Named, Unread
 
 RAY: Final = frozenset({"symmetric-run", "ray start"})
 """Text of a launch that starts Ray. One that starts it in another way is another launch, not an edit."""
 LAUNCHER_WORDS: Final = RAY | {"LWS_LEADER_ADDRESS", "LWS_WORKER_INDEX"}
 """Text that only a launcher, or an author with a launch of their own, writes into command and args."""
-INIT: Final = "initContainers"
 _LAUNCHER_PROGRAMS: Final = frozenset({"ray", "/bin/sh"})
 """Programs that a launcher starts in place of the engine."""
 
@@ -297,9 +304,7 @@ def without_edits(sides: Sides, put_on: Object) -> Sides:
     """
     if same(pod_of(put_on).get(INIT), pod_of(sides.theirs).get(INIT)):
         return sides
-    base, ours, theirs, file, injected = (
-        by_identity(INIT, pod_of(mapping(one)).get(INIT)) for one in (*sides, put_on)
-    )
+    base, ours, theirs, file, injected = (init_containers_of(mapping(one)) for one in (*sides, put_on))
     edited = {
         name: base[name]
         for name in injected.keys() & base.keys() & theirs.keys() - ours.keys() - file.keys()

@@ -26,6 +26,7 @@ from webhook.overlay.patch import patch
 
 LEADER: Final = "leaderTemplate"
 WORKER: Final = "workerTemplate"
+INIT: Final = "initContainers"
 
 
 def group_of(lws: Object | None) -> Object:
@@ -59,6 +60,11 @@ def containers_of(template: Object) -> dict[str, Object]:
     return by_identity("containers", pod_of(template).get("containers"))
 
 
+def init_containers_of(template: Object) -> dict[str, Object]:
+    """Return the init containers of a pod template by name."""
+    return by_identity(INIT, pod_of(template).get(INIT))
+
+
 def with_containers(
     template: Object, change: Callable[[Object], Object], field: str = "containers"
 ) -> Object:
@@ -83,7 +89,7 @@ def without_containers(template: Object, names: Collection[str]) -> Object:
 
 ENTERED: Final = frozenset({"containers"})
 """Lists whose existing items may get fields. In other lists an item is added, or the author's is kept."""
-WHOLE: Final = frozenset({"initContainers", "volumes", "volumeMounts", "startupProbe"})
+WHOLE: Final = frozenset({INIT, "volumes", "volumeMounts", "startupProbe"})
 """Fields and lists whose values are applied and reverted as a unit. An edited value belongs to the author."""
 ARGUMENTS: Final = ("command", "args")
 """The fields of a container that are one value: a launch."""
@@ -229,7 +235,7 @@ def common(lws: Any, overlay: Any, field: str = "") -> Any:
         return kept if kept.keys() != {COPY} or have else {}
     places = index(field, lws)
     known = ((places.get(identity(field, item)), item) for item in overlay)
-    if field == "initContainers":
+    if field == INIT:
         return [item for at, item in known if at is not None]
     found = ((item, common(lws[at], item)) for at, item in known if at is not None)
     return [have for item, have in found if have.keys() > keys_of(field, item).keys() or have == item]

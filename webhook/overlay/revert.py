@@ -26,7 +26,6 @@ from intent.tree import (
     COPY,
     NOTHING,
     PATCH,
-    Identity,
     Overlay,
     by_identity,
     difference,
@@ -38,7 +37,6 @@ from intent.tree import (
 )
 from webhook.overlay.base import NO_BASE
 from webhook.overlay.merge3 import (
-    INIT,
     Launches,
     Renaming,
     Sides,
@@ -56,37 +54,49 @@ from webhook.overlay.merge3 import (
 )
 from webhook.overlay.overlay import (
     ARGUMENTS,
+    INIT,
     LEADER,
     WORKER,
     containers_of,
     group_of,
+    init_containers_of,
     pod_of,
     remainder,
     template_of,
     templates_of,
     with_containers,
     with_group,
-    without_containers,
 )
 from webhook.overlay.record import Record
 
 
 class Edit(NamedTuple):
-    """An edit that stays of a container: the list that has it, the overlay, and the container before it."""
+    """An edit of a container that stays, as an overlay; and the init container that it was made to."""
 
-    field: str
     overlay: Object
-    injected: Object
+    injected: Object = NOTHING
 
-    def of(self, container: Object) -> Object:
-        """Return the edit of a container that is injected now.
+    def on(self, spec: Object) -> Object | None:
+        """Return the edit of the container that a pod has now; None if it has none.
 
-        An init container with another image, command or args does not run with those of the one before.
+        An init container with another image, command or args does not run with those of the one before, and
+        it mounts no volume that the pod does not have.
         """
-        run = {key: container[key] for key in _RUN if key in container}
-        if self.field != INIT or all(same(value, self.injected.get(key)) for key, value in run.items()):
-            return self.overlay
-        return {key: value for key, value in self.overlay.items() if key not in _RUN}
+        there = by_identity(self.field, spec.get(self.field)).get(self.overlay["name"])
+        if there is None or self.field != INIT:
+            return None if there is None else self.overlay
+        is_alike = all(same(there[key], self.injected.get(key)) for key in _RUN if key in there)
+        edit = {key: value for key, value in self.overlay.items() if is_alike or key not in _RUN}
+        if "volumeMounts" in edit:
+            known = by_identity("volumes", spec.get("volumes"))
+            mounts = (one for one in listed(edit["volumeMounts"]) if PATCH in one or volume_of(one) in known)
+            edit["volumeMounts"] = [*mounts]
+        return edit
+
+    @property
+    def field(self) -> str:
+        """Return the list that has the container."""
+        return INIT if self.injected else "containers"
 
 
 _RUN: Final = ("image", *ARGUMENTS)
@@ -101,7 +111,7 @@ class Reverted:
     """What a leader's template that is a copy has by edits of its own; None if it is no copy."""
     kept: dict[str, list[Edit]] = field(default_factory=dict)
     """By template, edits that stay beside the original: of launches, as command and args of containers, and
-    of containers that were injected as a whole."""
+    of init containers that were injected."""
     mounted: dict[str, frozenset[str]] = field(default_factory=dict)
     """By template, injected volumes that stay in `original`, since its containers mount them."""
     exported: frozenset[str] = frozenset()
@@ -123,7 +133,7 @@ class Reverted:
     def launches(self) -> dict[str, list[str]]:
         """Return the names of the containers whose edited launch stays, by template."""
         names = (
-            (name, [one["name"] for field, one, _ in edits if field != INIT and one.keys() >= {*ARGUMENTS}])
+            (name, [one.overlay["name"] for one in edits if not one.injected])
             for name, edits in self.kept.items()
         )
         return {name: containers for name, containers in names if containers}
@@ -134,20 +144,10 @@ class Reverted:
         for name, edits in self.kept.items():
             spec, known = pod_of(template_of(lws, name)), dict[str, list[Object]]()
             for edit in edits:
-                there = by_identity(edit.field, spec.get(edit.field)).get(edit.overlay["name"])
-                if there is not None:
-                    known.setdefault(edit.field, []).append(_mounting(edit.of(there), spec))
+                if found := edit.on(spec):
+                    known.setdefault(edit.field, []).append(found)
             templates |= {name: {"spec": known}} if known else {}
         return {"spec": {"leaderWorkerTemplate": templates}} if templates else {}
-
-
-def _mounting(edit: Object, spec: Object) -> Object:
-    """Return the edit of a container without mounts of volumes that its pod does not have."""
-    if "volumeMounts" not in edit:
-        return edit
-    there = by_identity("volumes", spec.get("volumes"))
-    mounts = [one for one in listed(edit["volumeMounts"]) if PATCH in one or volume_of(one) in there]
-    return {**edit, "volumeMounts": mounts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Layer:
     is_plain: bool = False
     """Whether the leader's template is as it was made, without edits: the workers' may have changed since."""
     added: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By template, the containers that templates gave as a whole. `ours` has the edits of them."""
+    """By template, the containers that templates gave as a whole: `ours` has their names, and the edits."""
 
     @property
     def is_made(self) -> bool:
@@ -173,45 +173,26 @@ class Layer:
 NO_LAYER: Final = Layer()
 
 
-def layer(
-    stored: Object, put_on: Overlay, was: Overlay, leader: str = "", *, is_content: bool = False
-) -> Layer:
+def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> Layer:
     """Return what was injected into the stored object, by the values that it replaced.
 
-    `leader` is the digest of a leader's template without edits of its own. Of a container in the content of
-    templates the author has the name, so that an edit of it is like one of their own container.
+    `leader` is the digest of a leader's template without edits of its own. Of a container with an image,
+    which only templates give, the author has the name: so an edit of it is like one of their own container.
     """
     base, ours, launches = templates_of(stored), Object(), dict[str, Launches]()
     added, is_plain = dict[str, frozenset[str]](), False
     for name, template in base.items():
         injected = template_of(put_on, name)
         author = _replaced(name, template_of(was, name), injected)
-        names = _whole(injected, author) if is_content else frozenset[str]()
-        sides = Sides(injected, with_added(author, names) if names else author, template)
-        sides = without_edits(sides, injected)
-        made, launches[name] = merge_template(sides, {})
-        ours[name], added[name] = without_unedited(made, names, author) if names else made, names
+        own, items = containers_of(author), containers_of(injected).items()
+        added[name] = frozenset(key for key, one in items if "image" in one and key not in own)
+        if added[name]:
+            names = [{"name": key} for key in sorted(added[name], key=str)]
+            author = merge(author, {"spec": {"containers": names}})
+        sides = without_edits(Sides(injected, author, template), injected)
+        ours[name], launches[name] = merge_template(sides, {})
         is_plain = name == LEADER and bool(leader) and leader == digest_of_file(sides.theirs)
     return Layer(put_on, base, ours, launches, is_plain, added)
-
-
-def _whole(injected: Overlay, author: Object) -> frozenset[str]:
-    """Return the containers of an overlay, with an image, that the author's template lacks."""
-    own, items = containers_of(author), containers_of(injected).items()
-    return frozenset(key for key, one in items if "image" in one and key not in own)
-
-
-def with_added(author: Object, names: Collection[str]) -> Object:
-    """Return an author's template with containers that templates gave: an edit has its place there."""
-    return merge(author, {"spec": {"containers": [{"name": key} for key in sorted(names, key=str)]}})
-
-
-def without_unedited(template: Object, names: Collection[str], author: Object) -> Object:
-    """Return the template without those of the containers that were not edited; `author` never had any."""
-    bare = [key for key, one in containers_of(template).items() if key in names and one.keys() == {"name"}]
-    left = without_containers(template, bare)
-    is_empty = bool(names) and "spec" not in author and not pod_of(left)
-    return {key: one for key, one in left.items() if key != "spec"} if is_empty else left
 
 
 def _replaced(field: str, was: Any, put_on: Any) -> Any:
@@ -238,7 +219,7 @@ def layers(record: Record, stored: Object) -> Layers:
     if not base.put_on:
         return Layers(concerns)
     ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
-    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was, is_content=True))
+    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was))
 
 
 # --- the object ------------------------------------------------------------------------------------------
@@ -277,7 +258,8 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         if edits is not None or is_empty:  # no template is valid without a container
             del group[LEADER]
         original = with_group(original, group)
-    kept = {name: found for name, one in templates.items() if (found := _kept(one, before.put_on, name))}
+    edited = ((name, _kept(one, template_of(before.put_on, name))) for name, one in templates.items())
+    kept = {name: edits for name, edits in edited if edits}
     mounted = {name: one.mounted for name, one in templates.items() if one.mounted}
     exported = frozenset(name for name, one in templates.items() if one.is_exported)
     return Reverted(original, edits, kept, mounted, exported)
@@ -336,23 +318,21 @@ def _holds_launch(sides: Sides) -> bool:
     return any(all(same(file[name].get(key), base[name].get(key)) for key in ARGUMENTS) for name in held)
 
 
-def _kept(template: _Template, put_on: Overlay, name: str) -> list[Edit]:
-    """Return the edits of containers that are none of the author's: of launches, and of injected ones."""
+def _kept(template: _Template, put_on: Object) -> list[Edit]:
+    """Return the edits that are none of the author's: of launches, and of injected init containers."""
     live = containers_of(template.sides.theirs)
     kept = [
-        Edit("containers", {"name": key, **{one: live[key].get(one) for one in ARGUMENTS}}, {})
-        for key, origin in template.launches.items()
+        Edit({"name": name, **{key: live[name].get(key) for key in ARGUMENTS}})
+        for name, origin in template.launches.items()
         if origin == "kept"
     ]
-    for items in ("containers", INIT):
-        added, live, own = (
-            by_identity(items, pod_of(one).get(items))
-            for one in (template_of(put_on, name), template.sides.theirs, template.original)
-        )
-        whole = (key for key, one in added.items() if "image" in one and key in live and key not in own)
-        edits = ((key, difference(added[key], live[key])) for key in whole if not same(added[key], live[key]))
-        kept += [Edit(items, {"name": key, **edit}, added[key]) for key, edit in edits if edit]
-    return kept
+    theirs = template.sides.theirs
+    if same(pod_of(put_on).get(INIT), pod_of(theirs).get(INIT)):
+        return kept
+    injected, now, own = map(init_containers_of, (put_on, theirs, template.original))
+    whole = (name for name, one in injected.items() if "image" in one and name in now and name not in own)
+    edits = ((name, difference(injected[name], now[name])) for name in whole)
+    return kept + [Edit({"name": name, **edit}, injected[name]) for name, edit in edits if edit]
 
 
 # --- the leader's template as a copy of the workers' ----------------------------------------------------
@@ -423,14 +403,10 @@ def is_torn(live: Object, before: Layer) -> bool:
     then = {origin for launches in launched_before.values() for origin in launches.values()}
     now = {origin for one in found for origin in (one.launches.values() if one else ("written",))}
     is_left = now > {"written"} or any(
-        _init_containers(one).keys() & _init_containers(template_of(live, name)).keys()
+        init_containers_of(one).keys() & init_containers_of(template_of(live, name)).keys()
         for name, one in templates_of(before.put_on).items()
     )
     return "written" in now - then and is_left
-
-
-def _init_containers(template: Object) -> dict[Identity, Object]:
-    return by_identity(INIT, pod_of(template).get(INIT))
 
 
 # --- what is done with it --------------------------------------------------------------------------------

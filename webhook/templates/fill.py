@@ -91,14 +91,14 @@ def fill(
     """
     if not base.has_content:
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
-        parts = _placed(parts, parts.original)
+        parts = _without_lost(parts, parts.original)
         author = parts.original
         return _with(parts, author), FilledObject(author, author, base, errors=errors)
     copied = _copied(parts, base)
     author, below = parts.original, copied.original
     made, errors = _filled(below, base)
-    if (placed := _placed(parts, made)) is not parts:
-        return fill(placed, base, like, stands)
+    if (left := _without_lost(parts, made)) is not parts:
+        return fill(left, base, like, stands)
     anew = _recorded(base, copied, made, is_copied=copied is not parts)
     order = [made] if like is None else [made, like]
     if stands is not None and stands(anew, again := _put(below, base, order)):
@@ -117,26 +117,31 @@ def _with(parts: Reverted, lws: Object) -> Reverted:
     return replace(parts, original=lws, edits=None if LEADER in group_of(lws) else parts.edits)
 
 
-def _placed(parts: Reverted, filled: Object) -> Reverted:
+def _without_lost(parts: Reverted, filled: Object) -> Reverted:
     """Return an author's object without edits of containers that no template gives any more."""
-    group, original = group_of(filled), parts.original
-    worker, edits = mapping(group.get(WORKER)), parts.edits or {}
-    leader = mapping(group.get(LEADER)) or merge(worker, edits)
-    lost, of_leader = (
-        {key for key, one in containers_of(pod).items() if "image" not in one} for pod in (worker, leader)
-    )
-    added = {name: parts.added.get(name, frozenset()) for name in (WORKER, LEADER)}
-    own = containers_of(template_of(original, WORKER)).keys() - added[WORKER]
-    gone = {WORKER: added[WORKER] & lost, LEADER: added[LEADER] & of_leader}
-    of_edits = (of_leader - own) & containers_of(edits).keys()
+    templates, edits = templates_of(filled), parts.edits or {}
+    templates = {LEADER: merge(mapping(templates.get(WORKER)), edits), **templates}
+    lost = {name: _imageless(one) for name, one in templates.items()}
+    gone = {name: names & lost[name] for name, names in parts.added.items() if name in lost}
+    of_edits = (lost[LEADER] - _own(parts)) & containers_of(edits).keys()
     if not any((*gone.values(), of_edits)):
         return parts
     return replace(
         parts,
-        original=_without(original, gone),
+        original=_without(parts.original, gone),
         edits=None if parts.edits is None else without_containers(edits, of_edits),
-        added={name: names - gone[name] for name, names in added.items()},
+        added={name: names - gone.get(name, frozenset()) for name, names in parts.added.items()},
     )
+
+
+def _imageless(template: Object) -> frozenset[str]:
+    return frozenset(key for key, one in containers_of(template).items() if "image" not in one)
+
+
+def _own(parts: Reverted) -> frozenset[str]:
+    """Return the containers of the workers that are their author's."""
+    names = containers_of(template_of(parts.original, WORKER)).keys()
+    return frozenset(names - parts.added.get(WORKER, frozenset()))
 
 
 def _without(lws: Object, names: Mapping[str, frozenset[str]]) -> Object:
@@ -170,12 +175,10 @@ def _copied(parts: Reverted, base: Base) -> Reverted:
 
 def _with_leader(parts: Reverted) -> Reverted:
     """Return the author's object with a copy of the workers' template, and its edits, for the leader."""
-    group, added = group_of(parts.original), parts.added.get(WORKER, frozenset())
+    group = group_of(parts.original)
     leader = parts.leader or group[WORKER]
-    own = containers_of(group[WORKER]).keys() - added
-    names = frozenset(key for key, one in containers_of(leader).items() if "image" not in one) - own
     original = with_group(parts.original, {**group, LEADER: leader})
-    return replace(parts, original=original, added={WORKER: added, LEADER: names})
+    return replace(parts, original=original, added={**parts.added, LEADER: _imageless(leader) - _own(parts)})
 
 
 def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:

@@ -15,12 +15,14 @@ from webhook.overlay.overlay import (
     WORKER,
     containers_of,
     group_of,
+    pod_of,
     template_of,
     templates_of,
     with_group,
+    without_containers,
 )
 from webhook.overlay.patch import patch
-from webhook.overlay.revert import Layers, Reverted, revert, with_added, without_mounted, without_unedited
+from webhook.overlay.revert import Layers, Reverted, revert, without_mounted
 from webhook.templates.content import content, key_of
 from webhook.templates.fill import FilledObject, fill
 
@@ -34,13 +36,12 @@ def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
     if concerns.is_made and LEADER in group_of(found.original):  # it is made no more, from filled workers
         base, ours, added = ({**one, LEADER: one[WORKER]} for one in (base, ours, added))
     base = {name: one for name, one in base.items() if name not in found.exported}
-    with_names = {name: with_added(one, added[name]) if added[name] else one for name, one in ours.items()}
-    made = revert(found.original, replace(below, base=base, ours=with_names), file)
-    added = {name: _left(name, names, made.original, file) for name, names in added.items()}
+    made = revert(found.original, replace(below, base=base, ours=ours), file)
+    added = {name: _edited_of_templates(name, names, made.original, file) for name, names in added.items()}
     original = without_mounted(made, below.put_on)
     group = dict(group_of(original))
     for name in templates_of(original).keys() & added.keys():
-        group[name] = without_unedited(group[name], added[name], ours[name])
+        group[name] = _without_unedited(group[name], added[name])
     names = made.kept.keys() | found.kept.keys()
     return replace(
         found,
@@ -51,10 +52,17 @@ def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
     )
 
 
-def _left(name: str, added: frozenset[str], original: Object, file: Object) -> frozenset[str]:
+def _edited_of_templates(name: str, added: frozenset[str], original: Object, file: Object) -> frozenset[str]:
     """Return those containers that templates gave whose author has edits of them, or nothing."""
     there, held = (containers_of(template_of(one, name)) for one in (original, file))
     return frozenset(key for key in added - held.keys() if key in there and "image" not in there[key])
+
+
+def _without_unedited(template: Object, names: frozenset[str]) -> Object:
+    """Return the template without those of the containers that were not edited."""
+    bare = [key for key, one in containers_of(template).items() if key in names and one.keys() == {"name"}]
+    left = without_containers(template, bare)
+    return {key: one for key, one in left.items() if key != "spec"} if bare and not pod_of(left) else left
 
 
 def refill(
