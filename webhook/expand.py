@@ -69,7 +69,7 @@ from webhook.state import (
     Withdrawn,
     state,
 )
-from webhook.templates.unfilled import with_containers, with_reason
+from webhook.templates.fill import with_containers, with_reason
 from webhook.write import Write, has_record, record_of, wrote_the_same
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024

@@ -51,8 +51,7 @@ from webhook.overlay.revert import (
 )
 from webhook.overlay.written import brings_record, is_applied, is_applied_after_export, written
 from webhook.templates.content import bypassed, key_of
-from webhook.templates.fill import FilledObject
-from webhook.templates.refill import refill, separate
+from webhook.templates.fill import FilledObject, refill, separate
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,14 @@
 """Fill an object: put the content of its templates under what its author wrote.
 
-`fill` returns content ⊕ author, and what that added as one overlay; `separate` takes it out again.
+    fill       content ⊕ author, and what that added as one overlay
+    separate   takes it out again, by the same merge as what concerns inject, as a layer of its own
+    refill     fills again: with the content in a record, or with the templates themselves
 
 Everything after it sees the filled object only, so that the fields of a template are checked, launched and
 recorded like those of an author. An author's own value always wins, also `0`, `""`, `[]` and `false`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final
@@ -15,15 +17,26 @@ import msgspec
 import orjson
 
 from catalog.schemas import POD_TEMPLATE, schemas
-from intent import Object
-from intent.annotations import BASE_REFS, MODEL, MODEL_NAME, Annotations, path, read
+from intent import Object, budget
+from intent.annotations import (
+    BASE_REFS,
+    MODEL,
+    MODEL_NAME,
+    NOT_EXPANDED,
+    SERVICE,
+    UNANSWERED,
+    Annotations,
+    path,
+    read,
+)
 from intent.container import read_container
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.parallelism import SIZES
 from intent.read import engine_index
-from intent.shapes import annotations, listed, mapping, metadata, text
+from intent.shapes import annotations, labels, listed, mapping, metadata, text
+from intent.template import Templates
 from intent.tree import COPY, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
 from webhook.layout import port_of
@@ -39,9 +52,10 @@ from webhook.overlay.overlay import (
     with_group,
     without_containers,
 )
+from webhook.overlay.patch import patch
 from webhook.overlay.put import in_order_of
-from webhook.overlay.revert import Reverted
-from webhook.templates.content import arguments
+from webhook.overlay.revert import Layers, Reverted, revert, without_mounted
+from webhook.templates.content import arguments, content, key_of
 
 UNMATCHED: Final = "FI953"
 
@@ -251,6 +265,83 @@ def _of_templates(error: FieldError) -> FieldError:
     return replace(error, path=path(BASE_REFS), message=f"{where} of a template: {error.message}")
 
 
+# --- filling again ------------------------------------------------------------------------------------
+
+
+def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
+    """Take out what templates added too; `found` is the object without what concerns injected."""
+    concerns, below = before
+    if not below.base:
+        return found
+    base, ours, added = below.base, below.ours, below.added
+    if concerns.is_made and LEADER in group_of(found.original):  # it is made no more, from filled workers
+        base, ours, added = ({**one, LEADER: one[WORKER]} for one in (base, ours, added))
+    base = {name: one for name, one in base.items() if name not in found.exported}
+    made = revert(found.original, replace(below, base=base, ours=ours), file)
+    added = {name: _edited_of_templates(name, names, made.original, file) for name, names in added.items()}
+    original = without_mounted(made, below.put_on)
+    group = dict(group_of(original))
+    for name in templates_of(original).keys() & added.keys():
+        group[name] = _without_unedited(group[name], added[name])
+    names = made.kept.keys() | found.kept.keys()
+    return replace(
+        found,
+        original=with_group(original, group) if group else original,
+        added=added,
+        edits=found.edits if made.edits is None else made.edits,
+        kept={name: [*made.kept.get(name, ()), *found.kept.get(name, ())] for name in names},
+    )
+
+
+def _edited_of_templates(name: str, added: frozenset[str], original: Object, file: Object) -> frozenset[str]:
+    """Return those containers that templates gave whose author has edits of them, or nothing."""
+    there, held = (containers_of(template_of(one, name)) for one in (original, file))
+    return frozenset(key for key in added - held.keys() if key in there and "image" not in there[key])
+
+
+def _without_unedited(template: Object, names: frozenset[str]) -> Object:
+    """Return the template without those of the containers that were not edited."""
+    bare = [key for key, one in containers_of(template).items() if key in names and one.keys() == {"name"}]
+    left = without_containers(template, bare)
+    return {key: one for key, one in left.items() if key != "spec"} if bare and not pod_of(left) else left
+
+
+def refill(
+    parts: Reverted, filled: Object, mine: Base, stored: FilledObject | None, templates: Templates | None
+) -> tuple[Reverted, FilledObject]:
+    """Fill an object again: from a record, or from the templates; `parts` is it without what these added.
+
+    The content in the stored record counts. That of a record that a write brings (`mine`) counts only if it
+    adds nothing to the object, or if no template was read for this write, as for /validate, which changes
+    nothing. What is recorded is added again to the stored object if it has that, and to the live one if the
+    rules of this release add the same to both: a release that merges differently changes nothing (P1).
+    """
+    key = key_of(parts.original)
+    if key is None or budget.of_leaderworkerset(parts.original):
+        return fill(parts, NO_BASE)
+    like = stored.filled if stored else None
+    known = [base for base in (stored.base if stored else NO_BASE, mine) if base.key == key]
+    kept = _kept(known)
+    if stored and kept is stored.base:
+
+        def stands(anew: Base, again: Object) -> bool:
+            return anew == stored.anew or (filled is like and not patch(filled, again))
+
+        return fill(parts, kept, like, stands)
+    if kept is not None:
+        made = fill(parts, kept, like)
+        if templates is None or not patch(filled, made[1].filled):
+            return made
+    is_read = templates is not None or not known
+    reverted, filling = fill(parts, content(key, templates) if is_read else known[0], like)
+    return reverted, replace(filling, is_read=is_read)
+
+
+def _kept(known: list[Base]) -> Base | None:
+    """Return the first base with content, so that templates are not read again."""
+    return next((base for base in known if base.has_content), None)
+
+
 # --- containers --------------------------------------------------------------------------------------
 
 
@@ -305,3 +396,34 @@ def size_of(lws: Object) -> int:
     """Return the size of the group; the API's default is 1."""
     size = group_of(lws).get("size")
     return size if type(size) is int and size >= 1 else 1
+
+
+# --- an object that cannot be filled, as /mutate leaves it ---------------------------------------------
+# The API server checks schema and labels before it calls /validate, which has the reason.
+
+
+def with_containers(live: Object) -> Object:
+    """Return the object with an empty list in place of each `containers: null`.
+
+    LWS's own webhook writes the null into a template without containers (Go marshals the empty PodSpec), and
+    the schema denies it before /validate could say what is wrong.
+    """
+    group = group_of(live)
+    emptied = {
+        field: {**group[field], "spec": {**group[field]["spec"], "containers": []}}
+        for field in (LEADER, WORKER)
+        if pod_of(template_of(live, field)).get("containers", ()) is None
+    }
+    return with_group(live, {**group, **emptied}) if emptied else live
+
+
+def with_reason(live: Object, errors: Iterable[FieldError]) -> Object:
+    """Return the object with the reason in the label that says that admission did not answer (ADR 13).
+
+    The API server denies that label too, and shows it. So the object of the controller is not stored
+    unexpanded even where /validate is not asked.
+    """
+    reason = next((f"{one.code}: {one.message}" for one in errors), "")
+    if not reason or labels(live).get(SERVICE) != UNANSWERED:
+        return live
+    return merge(live, {"metadata": {"labels": {SERVICE: f"{NOT_EXPANDED}{reason}"}}})

@@ -16,7 +16,7 @@ from tests.laws.convergence.walk import drawn, run
 from webhook.overlay import merge3, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
-from webhook.templates import fill, refill
+from webhook.templates import fill
 from webhook.templates.content import key_of
 
 # --- engines with one broken rule each ----------------------------------------------------------------
@@ -63,7 +63,7 @@ def _all_restored(value: Any, _base: Any) -> Any:
 
 def _reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read templates for every write, whatever the record has."""
-    monkeypatch.setattr(refill, "_kept", _none)
+    monkeypatch.setattr(fill, "_kept", _none)
     monkeypatch.setattr(webhook.review, "needed", _all_named)
 
 
@@ -104,7 +104,7 @@ def _with_no_volumes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revert, "lost_volumes", lambda *_: [])
 
 
-_separate: Final = refill.separate
+_separate: Final = fill.separate
 
 
 def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:

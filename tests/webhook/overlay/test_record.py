@@ -10,7 +10,7 @@ from tests.builders.lws import WORKER, changed, lws, put
 from webhook.mutate import WRITABLE
 from webhook.overlay import record
 from webhook.overlay.record import Expansion, Part, Record
-from webhook.overlay.revert import NO_LAYER, layer, revert
+from webhook.overlay.revert import layer, revert
 
 ROLE = "llm-d.ai/role"
 ODD: list[Any] = ["x", 7, None, ["x"], {"name": {}}, {"name": ["x"]}]
@@ -98,10 +98,6 @@ def test_a_revert_keeps_later_edits() -> None:
     edited = changed(put(lws()), "metadata.labels.team", "a")
 
     assert original(edited)["metadata"]["labels"] == {"team": "a"}
-
-
-def test_a_revert_of_no_record_changes_nothing() -> None:
-    assert revert(lws(), NO_LAYER, {}).original == lws()
 
 
 def original(live: Any, found: Record | None = None) -> Any:
