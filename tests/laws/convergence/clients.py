@@ -102,9 +102,9 @@ def client_side_apply(stored: Object | None, file: Object) -> Object | None:
 
 def server_side_apply(stored: Object | None, file: Object) -> Object | None:
     """Apply a file server-side; None if that changes nothing, not even an owner."""
-    before = None if stored is None else managed.migrated(stored)
-    live = managed.apply(before, file)
-    return None if stored and managed.timeless(live) == managed.timeless(stored) else live
+    live = managed.apply(stored, file)
+    is_same = stored is not None and managed.timeless(live) == managed.timeless(stored)
+    return None if is_same and managed.migrated(live) == live else live
 
 
 def replace(stored: Object | None, file: Object) -> Object | None:

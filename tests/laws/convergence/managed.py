@@ -182,7 +182,7 @@ def migrated(stored: Object) -> Object:
     """Give what `kubectl apply` owns to `kubectl apply --server-side`, and keep the annotation of the former.
 
     kubectl does so after its first apply, and then applies again (`kubectl/pkg/cmd/apply/apply.go`,
-    `client-go/util/csaupgrade`), so that admission answers up to four writes; here it is done before one.
+    `client-go/util/csaupgrade`).
     """
     if LAST_APPLIED not in stored["metadata"].get("annotations", {}):
         return stored

@@ -11,9 +11,9 @@ from tests.laws.convergence.walk import STALE, Sequence, Step, draw
 BYPASS: Final = "bypass"
 
 
-def draw_released(random: Random, steps: int | None = None, *kinds: str) -> Sequence:
+def draw_released(random: Random, *kinds: str) -> Sequence:
     """Draw a sequence in which releases change; `kinds` are what happens too: `BYPASS`, `STALE`."""
-    sequence, drawn = draw(random, steps), list[Step]()
+    sequence, drawn = draw(random), list[Step]()
     for at, step in enumerate(sequence.steps):
         kind = random.choice(("", RELEASE, *kinds))
         if kind == RELEASE:
@@ -28,16 +28,16 @@ def draw_released(random: Random, steps: int | None = None, *kinds: str) -> Sequ
     return replace(sequence, steps=tuple(drawn))
 
 
-def drawn_released(seed: int, number: int, steps: int | None = None) -> Sequence:
+def drawn_released(seed: int, number: int) -> Sequence:
     """Return one sequence of a seed."""
-    return draw_released(Random(f"released/{seed}/{number}"), steps)  # noqa: S311 - examples
+    return draw_released(Random(f"released/{seed}/{number}"))  # noqa: S311 - examples
 
 
-def drawn_bypassed(seed: int, number: int, steps: int | None = None) -> Sequence:
+def drawn_bypassed(seed: int, number: int) -> Sequence:
     """Return one sequence of a seed."""
-    return draw_released(Random(f"bypassed/{seed}/{number}"), steps, BYPASS)  # noqa: S311 - examples
+    return draw_released(Random(f"bypassed/{seed}/{number}"), BYPASS)  # noqa: S311 - examples
 
 
-def drawn_stale(seed: int, number: int, steps: int | None = None) -> Sequence:
+def drawn_stale(seed: int, number: int) -> Sequence:
     """Return one sequence of a seed."""
-    return draw_released(Random(f"stale/{seed}/{number}"), steps, STALE)  # noqa: S311 - examples
+    return draw_released(Random(f"stale/{seed}/{number}"), STALE)  # noqa: S311 - examples

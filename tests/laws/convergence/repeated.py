@@ -13,9 +13,9 @@ from tests.laws.convergence.walk import Sequence, Step, draw
 LAUNCHERS: Final = ("vllm-native", "vllm-native", "ray-symmetric", "auto", "none")
 
 
-def draw_repeated(random: Random, steps: int | None = None) -> Sequence:
+def draw_repeated(random: Random) -> Sequence:
     """Draw a sequence in which a file has what was injected, and then loses the annotations."""
-    sequence = draw(random, steps)
+    sequence = draw(random)
     file = replace(sequence.file, launcher=random.choice(LAUNCHERS), opted_in=True, parallelism="", source="")
     file = changed(changed(changed(file, "form", "args"), "image", "vllm/vllm-openai:v0.17.1"), "size", 2)
     form = random.choice(("serve", "serve", "by hand"))
@@ -31,6 +31,6 @@ def draw_repeated(random: Random, steps: int | None = None) -> Sequence:
     return replace(sequence, file=file, steps=tuple(drawn))
 
 
-def drawn_repeated(seed: int, number: int, steps: int | None = None) -> Sequence:
+def drawn_repeated(seed: int, number: int) -> Sequence:
     """Return one sequence of a seed."""
-    return draw_repeated(Random(f"repeated/{seed}/{number}"), steps)  # noqa: S311 - examples
+    return draw_repeated(Random(f"repeated/{seed}/{number}"))  # noqa: S311 - examples

@@ -15,9 +15,9 @@ That webhook changes the containers that it sees, and sees those of templates on
 """
 
 
-def draw_templated(random: Random, steps: int | None = None) -> Sequence:
+def draw_templated(random: Random) -> Sequence:
     """Draw a sequence of an object that names templates, which change meanwhile."""
-    sequence = draw(random, steps)
+    sequence = draw(random)
     allowed = ONE_CONTAINER if sequence.other == "before" else TEMPLATE_CHANGES["refs"]
     file = replace(
         sequence.file,
@@ -57,6 +57,6 @@ def with_variable(sequence: Sequence) -> Sequence:
     return replace(sequence, file=file, steps=(Step(sequence.tool, "the same file"), *sequence.steps))
 
 
-def drawn_templated(seed: int, number: int, steps: int | None = None) -> Sequence:
+def drawn_templated(seed: int, number: int) -> Sequence:
     """Return one sequence of a seed."""
-    return draw_templated(Random(f"templates/{seed}/{number}"), steps)  # noqa: S311 - examples
+    return draw_templated(Random(f"templates/{seed}/{number}"))  # noqa: S311 - examples

@@ -161,7 +161,7 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
     "an exported object is reverted": Broken(_replaced(revert, "_is_exported", _never), 354),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
-    "a container stays without its image": Broken(_replaced(fill, "_without_lost", _with_lost), 795),
+    "a container stays without its image": Broken(_replaced(fill, "_without_lost", _with_lost), 1039),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.template import Templates
-from tests.laws.convergence import clients, laws
+from tests.laws.convergence import clients, laws, managed
 from tests.laws.convergence.clients import BY_HAND, EXPORTED, SCALE, TOOLS, Write
 from tests.laws.convergence.files import (
     EXPORT,
@@ -34,7 +34,7 @@ from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Lost, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
-from tests.laws.convergence.unknowable import RETURNED, Side, unknowable, unseen, with_leader
+from tests.laws.convergence.unknowable import APPLY, RETURNED, Side, unknowable, unseen, with_leader
 
 STALE: Final = "an older expanded file"
 """The client of a step that writes what the object was after an earlier step, with its record, by a tool."""
@@ -137,12 +137,12 @@ class Walk:
     """At most one, unless the sequence was carried on."""
 
 
-def draw(random: Random, steps: int | None = None) -> Sequence:
-    """Draw a sequence of so many steps; 3 to 8 if none are given."""
+def draw(random: Random) -> Sequence:
+    """Draw a sequence of 3 to 8 steps."""
     file, habit, drawn = draw_file(random), random.choice(HABITS), list[Step]()
     now = file
     tool, by_hand = random.choice(habit), random.choice(SHARES_BY_HAND)
-    for _ in range(steps or random.randint(3, 8)):
+    for _ in range(random.randint(3, 8)):
         if random.random() < by_hand:
             drawn.append(_draw_hand(random))
             continue
@@ -160,9 +160,9 @@ def draw(random: Random, steps: int | None = None) -> Sequence:
     return Sequence(file, tool, random.choice(OTHERS), tuple(drawn))
 
 
-def drawn(seed: int, number: int, steps: int | None = None) -> Sequence:
+def drawn(seed: int, number: int) -> Sequence:
     """Return one sequence of a seed: the one that `--seed` and `--only` repeat."""
-    return draw(Random(f"{seed}/{number}"), steps)  # noqa: S311 - examples, which are to be repeatable
+    return draw(Random(f"{seed}/{number}"))  # noqa: S311 - examples, which are to be repeatable
 
 
 def _draw_hand(random: Random) -> Step:
@@ -342,16 +342,41 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
         return "refused", "", ""
     server = world.without if step.bypasses else world.ours(world.templates)
     try:
-        new_b = server.admit(b, world.b) if b is not None else world.b
+        world.a, world.b = new_a, server.admit(b, world.b) if b is not None else world.b
+        if step.client == APPLY and file is not None:
+            b = _migrate(world, server, file) or b
     except (Refused, Denied) as error:
+        new_a = new_a if world.a is before.a else world.a
+        world.a, world.b = before.a, before.b
         return _not_admitted(world, before, new_a, error)
-    world.a, world.b = new_a, new_b
     if file is not None:
         world.file = file
         world.released = manifest(file)
     is_refreshed = step.change == "refresh" and world.file.opted_in
     world.is_mixed = (world.is_mixed and not is_refreshed) or step.bypasses
     return _checked(world, before, step, b)
+
+
+def _migrate(world: World, server: Server, file: File) -> Object | None:
+    """Take the further writes of kubectl's first server-side apply after client-side ones (`migrated`).
+
+    Return the object of the last one to B; None if there is none.
+    """
+    if world.a is None or world.b is None:
+        return None
+    old_a, old_b = managed.migrated(world.a), managed.migrated(world.b)
+    if (old_a, old_b) == (world.a, world.b):
+        return None
+    a, b = managed.apply(old_a, manifest(file)), managed.apply(old_b, manifest(file))
+    if not world.is_loose:
+        world.unmapped = _unknowable(world, APPLY, file, (a, b))
+        world.is_loose = bool(world.unmapped)
+    try:
+        world.a = world.without.admit(a, old_a)
+    except Refused:  # kubectl fails, and what it applied first stays
+        return None
+    world.b = server.admit(b, old_b)
+    return b
 
 
 def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, str]:
