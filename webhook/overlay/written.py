@@ -5,11 +5,12 @@ An AdmissionReview does not say which client writes, or how. Two of its fields s
 - `kubectl apply` keeps its file in the annotation `last-applied-configuration`. It counts if this write
   changed it. `kubectl replace` renews the annotation if there is one.
 - `kubectl apply --server-side` is an entry of `managedFields` with the operation `Apply`, which names the
-  fields of the file. It counts if its time is new, or if it has more fields than in the same second before: a
-  write of another client takes fields from the entry, and leaves its time. The API server computes it before
-  it calls mutating webhooks (`k8s.io/apiserver` `pkg/endpoints/handlers/patch.go`), so an injected field has
-  no owner. It shows names, not values: in a map with one owner, what an earlier call of the same write
-  injected cannot be told apart (`Unread`).
+  fields of the file. It counts if its time is new, or if it has got fields: an apply that changes no value
+  leaves the time (`k8s.io/apimachinery` `pkg/util/managedfields/internal/managedfieldsupdater.go`). So does a
+  write of another client, which takes fields from the entry. The API server computes it before it calls
+  mutating webhooks (`k8s.io/apiserver` `pkg/endpoints/handlers/patch.go`), so an injected field has no owner.
+  It shows names, not values: in a map with one owner, what an earlier call of the same write injected cannot
+  be told apart (`Unread`).
 
 Other clients show nothing: Helm, `kubectl edit`, `kubectl patch`, `kubectl replace`.
 """
@@ -123,23 +124,26 @@ def _applied(live: Object, old: Object) -> Object:
 
 
 def _new_apply(live: Object, old: Object) -> Object:
-    """Return the entry of an apply that is this write; empty for another write."""
+    """Return the entry of an apply that is this write, with a new time or more fields; empty for another."""
     now, then = _entries(live), _entries(old)
-    known = {str(one.get("manager")): one for one in _applies(then, but=now)}
+    entries = {str(one.get("manager")): one for one in _applies(then, but=now)}
     for one in _applies(now, but=then):
-        before = known.get(str(one.get("manager")), {})
-        is_new = one.get("time") != before.get("time") or _has_more(
-            one.get("fieldsV1"), before.get("fieldsV1")
-        )
-        if one.get("time") is not None and is_new:
+        before = entries.get(str(one.get("manager")), {})
+        fields, owned = (mapping(each.get("fieldsV1")) for each in (one, before))
+        if one.get("time") not in (None, before.get("time")) or _adds(fields, owned):
             return one
     return {}
 
 
-def _has_more(fields: Any, before: Any) -> bool:
-    """Return whether a set of fields has one that another lacks."""
-    then = mapping(before)
-    return any(key not in then or _has_more(below, then[key]) for key, below in mapping(fields).items())
+def _adds(fields: Object, before: Object) -> bool:
+    """Return whether a set of fields has some that it did not have before."""
+    pairs = [(fields, before)]
+    while pairs:
+        now, then = pairs.pop()
+        if now.keys() - then.keys():
+            return True
+        pairs += [(mapping(below), mapping(then[key])) for key, below in now.items()]
+    return False
 
 
 def _applies(entries: list[bytes], *, but: list[bytes]) -> list[Object]:

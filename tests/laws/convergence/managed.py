@@ -2,7 +2,8 @@
 
 Sources: `k8s.io/apimachinery` `pkg/util/managedfields/internal` and `sigs.k8s.io/structured-merge-diff`
 `merge/update.go`. The API server computes the entries of a write before its mutating webhooks are called, and
-not again after them: a field that a webhook adds has no owner. Only an apply has a time, each a second later.
+not again after them: a field that a webhook adds has no owner. Only an apply has a time, a second later than
+the last one, unless it changes no value: then its entry has the time that it had, or none.
 """
 
 from collections.abc import Mapping
@@ -129,8 +130,8 @@ def merged(stored: Object | None, config: Object, manager: str) -> Object:
         whole = _pruned(whole, last, frozenset().union(*owners.values()))
     changed, removed = compare(live, whole)
     owners |= {one: fields - changed - removed for one, fields in owners.items() if one != me}
-    times = _times_of(stored)
-    return with_managers(_with_last_applied(whole, config, manager), owners, {**times, me: _now(times)})
+    times, applied = _times_of(stored), _with_last_applied(whole, config, manager)
+    return with_managers(applied, owners, times if applied == live else {**times, me: _now(times)})
 
 
 def _pruned(merged: Object, last: Fields, owned: Fields) -> Object:
