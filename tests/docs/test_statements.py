@@ -1,23 +1,27 @@
-"""Lists for readers and developers say what their sources say, and say it once."""
+"""Pages for readers and developers say what their sources say."""
 
+import json
 import re
 import subprocess
-from collections import Counter
 from pathlib import Path
 from typing import Final
+
+import yaml
+
+from tests.golden.test_golden import composed
+from webhook.overlay.record import find
 
 ROOT: Final = Path(__file__).parents[2]
 ADR: Final = ROOT / "docs" / "adr"
 
 
-def test_the_changelog_has_each_entry_once() -> None:
-    text = (ROOT / "CHANGELOG.md").read_text()
-    entries = re.findall(r"^- (.*?)(?=^- |^#|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+def test_the_page_of_states_shows_a_record_as_it_is_written() -> None:
+    case = ROOT / "tests" / "golden" / "engine-01-documents-example-2"
+    block = (ROOT / "docs" / "states.md").read_text().partition("```yaml\n")[2].partition("```")[0]
+    shown, record = yaml.safe_load(block), json.loads(find(composed(case).objects[0]))
 
-    found = Counter(" ".join(entry.split()) for entry in entries)
-
-    assert len(found) > 10
-    assert [entry for entry, count in found.items() if count > 1] == []
+    assert shown["parts"].items() <= record["parts"].items()
+    assert {**shown, "parts": record["parts"]} == record
 
 
 def test_every_record_that_is_cited_exists() -> None:

@@ -117,10 +117,6 @@ def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook.write, "separate", separated)
 
 
-def _never(*_templates: Any) -> bool:
-    return False
-
-
 def _as_ejected(_live: Object, write_state: Any, *_: Any) -> Any:
     return write_state
 
@@ -159,7 +155,7 @@ TEMPLATED: Final[dict[str, Broken]] = {
     ),
     "the edits of a leader are lost": Broken(_replaced(fill, "_with", _without_edits), 85),
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
-    "an exported object is reverted": Broken(_replaced(revert, "_is_exported", _never), 354),
+    "an exported object is reverted": Broken(_replaced(revert, "_is_exported", lambda _: False), 354),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
     "a container stays without its image": Broken(_replaced(fill, "_without_lost", _with_lost), 1039),
 }
