@@ -11,6 +11,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 import jsonpatch
@@ -207,13 +208,14 @@ def test_expanded_objects_are_not_changed_again() -> None:
     assert [(name, operations) for name, operations in again if operations] == []
 
 
-def test_a_record_is_read_as_it_was_written() -> None:
+def test_a_record_is_read_as_it_was_written_and_has_a_few_kilobytes() -> None:
     made = [made for case in CASES for made in composed(case).objects if offline.is_lws(made)]
     texts = {text for one in made if (text := records.find(one))}
 
     found = [records.read(text, WRITABLE, ORDER, RESTORABLE) for text in texts]
 
     assert len(found) > len(CASES) / 2
+    assert median(map(len, texts)) <= 2700  # bytes
     assert [error for error in found if isinstance(error, FieldError)] == []
 
 
