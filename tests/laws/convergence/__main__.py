@@ -9,8 +9,7 @@ without a mapping, after which only the side laws are checked, are counted in th
 --only I       repeats one sequence of the seed
 --templates    runs sequences of objects that name InferenceTemplates
 --repeated     runs sequences of authors who write what was injected
---released     runs sequences with other releases; --bypassed with writes past the webhooks too, and --stale
-               with older expanded files
+--released     runs sequences with other releases (--bypassed: past the webhooks, --stale: older files too)
 --carry-on     deletes and creates the object again after a violation, instead of ending the sequence
 """
 

@@ -358,10 +358,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
 
 
 def _migrate(world: World, server: Server, file: File) -> Object | None:
-    """Take the further writes of kubectl's first server-side apply after client-side ones (`migrated`).
-
-    Return the object of the last one to B; None if there is none.
-    """
+    """Take the further writes of a first server-side apply (`migrated`); return the object of the last."""
     if world.a is None or world.b is None:
         return None
     old_a, old_b = managed.migrated(world.a), managed.migrated(world.b)
