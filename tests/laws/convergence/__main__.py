@@ -73,9 +73,8 @@ class Report:
 
     def examples(self) -> Iterator[str]:
         """Yield the most frequent causes, each with its shortest sequence, shrunk."""
-        for cause, count in self.causes.most_common(10):
-            if cause not in self.first:
-                continue
+        counts = {cause: count for cause, count in self.causes.most_common(10) if cause in self.first}
+        for cause, count in counts.items():
             number, sequence = self.first[cause]
             small = shrunk(sequence)
             detail = " ".join(found.detail for found in run(small).violations)
