@@ -57,6 +57,7 @@ PICKER_ROLES: Final = (
     "ClusterRole//fusioninfer-endpoint-picker",
     "ClusterRole//fusioninfer-endpoint-picker-election",
 )
+USER: Final = {"runAsUser": 1_000_680_000, "fsGroup": 1_000_680_000}
 KINDS: Final = "deployments,services,networkpolicies,serviceaccounts,poddisruptionbudgets"
 DIFFERENCE: Final = f"helm get manifest fusioninfer -n {NAMESPACE} | kubectl diff -f -"
 
@@ -86,14 +87,14 @@ def old(bare: Cluster, helm: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def working(old: Old) -> Old:
     """Install the chart anew as the page says, with certificates of the controller; two services run.
 
+    Its pods get a user as of a platform, in the namespace that the page has labelled.
     Webhook and controller run beside it; the API server calls the webhook on loopback.
     """
     cluster = old.cluster
     must(old.console, REMOVE)
     delete(cluster.api, LEAF)
-    for command in INSTALL:
-        if command != TEST:
-            must(old.console, command)
+    must(old.console, next(each for each in INSTALL if "kubectl label" in each))
+    must(old.console, f"{install_command()} --set-json 'podSecurityContext={json.dumps(USER)}'")
     assert difference(old.console) == ""
     restart_component(cluster, "kube-controller-manager")
     start_webhook(cluster)
@@ -209,6 +210,14 @@ def test_the_release_fits_into_a_secret_many_times(working: Old) -> None:
     releases = items(working.cluster.api, path("secrets", NAMESPACE), fieldSelector="type=helm.sh/release.v1")
 
     assert [size for each in releases if (size := len(each["data"]["release"])) >= SECRET / 3] == []
+
+
+def test_pods_of_any_uid_are_made_where_pod_security_is_enforced(working: Old) -> None:
+    def accounts() -> set[str]:
+        pods = (each["spec"] for each in items(working.cluster.api, path("pods", NAMESPACE)))
+        return {pod["serviceAccountName"] for pod in pods if USER.items() <= pod["securityContext"].items()}
+
+    until(lambda: len(accounts()) == 2, "pods of both Deployments with that user")
 
 
 def test_helm_test_checks_the_installation_and_leaves_none_of_its_rights(working: Old) -> None:
