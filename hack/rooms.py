@@ -19,13 +19,13 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 10_810, 8_100),
-    "intent": Room(("intent",), 9_191, 9_100),
-    "catalog": Room(("catalog",), 2_168, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 9_296, 8_100),
-    "command": Room(("fusioninfer", "server", "importer", "plan"), 11_147, 10_000),
-    "tests": Room(("tests",), 83_999, 70_000),
-    "hack": Room(("hack",), 4_074, 3_900),
+    "webhook": Room(("webhook",), 10_472, 8_100),
+    "intent": Room(("intent",), 8_857, 9_100),
+    "catalog": Room(("catalog",), 1_949, 2_300),
+    "controller": Room(("sync", "kube", "certs"), 9_161, 8_100),
+    "command": Room(("fusioninfer", "server", "importer", "plan"), 10_458, 10_000),
+    "tests": Room(("tests",), 83_342, 70_000),
+    "hack": Room(("hack",), 4_061, 3_900),
 }
 
 
