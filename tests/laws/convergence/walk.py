@@ -344,7 +344,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     try:
         world.a, world.b = new_a, server.admit(b, world.b) if b is not None else world.b
         if step.client == APPLY and file is not None:
-            b = _migrate(world, server, file) or b
+            b = _migrate(world, server, step, file) or b
     except (Refused, Denied) as error:
         new_a = new_a if world.a is before.a else world.a
         world.a, world.b = before.a, before.b
@@ -357,7 +357,7 @@ def _take(world: World, step: Step) -> tuple[Outcome, str, str]:
     return _checked(world, before, step, b)
 
 
-def _migrate(world: World, server: Server, file: File) -> Object | None:
+def _migrate(world: World, server: Server, step: Step, file: File) -> Object | None:
     """Take the further writes of a first server-side apply (`migrated`); return the object of the last."""
     if world.a is None or world.b is None:
         return None
@@ -366,7 +366,7 @@ def _migrate(world: World, server: Server, file: File) -> Object | None:
         return None
     a, b = managed.apply(old_a, manifest(file)), managed.apply(old_b, manifest(file))
     if not world.is_loose:
-        world.unmapped = _unknowable(world, APPLY, file, (a, b))
+        world.unmapped = _unknowable(world, step, file, (a, b))
         world.is_loose = bool(world.unmapped)
     try:
         world.a = world.without.admit(a, old_a)
