@@ -10,12 +10,15 @@ import re
 from itertools import pairwise
 from typing import Final
 
+from catalog.pickers.generations import POOLS
 from importer.account import Account, Outcome, default, lost, told
 from importer.kserve.bases import Merged
 from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, items_at, mapped, origins, value_at
 from importer.script import SHELLS, commands
 from importer.words import OF_LWS, GroupPod, StaysError
+from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER
+from intent.names import POOL_ENDING
 from intent.shapes import text
 
 MAIN: Final = "main"
@@ -24,6 +27,8 @@ CERTIFICATES: Final = "tls-certs"
 SERVED: Final = ("livenessProbe", "readinessProbe", "startupProbe", "ports")
 BEHIND_SIDECAR: Final = 8001
 PORT: Final = 8000
+GUARD: Final = "--enable-ssrf-protection"
+"""Of a routing sidecar: whether it reads the pool, to send prefill to its pods alone."""
 DISCOVERS: Final = "KSERVE_INFER_ROCE"
 """Of a script: whether it looks for network devices, and sets variables of NCCL, NVSHMEM and UCX."""
 ADDITIONAL: Final = "VLLM_ADDITIONAL_ARGS"
@@ -38,9 +43,10 @@ _NO_TLS: Final = default(
     "pods serve HTTP, as in KServe without enableLLMInferenceServiceTLS; with it, they lose TLS", note=True
 )
 _BY_SIDECAR: Final = default("FusionInfer adds a routing sidecar to decoders")
-_UNKNOWN: Final = lost(
-    "its flags are for KServe's pool: FusionInfer adds a sidecar to the engines that it knows; for another "
-    "one, write the init container routing-proxy"
+_UNGUARDED: Final = Outcome(
+    "translated",
+    reason="it needs a ServiceAccount that may read the pool, so it is off: pods of other services "
+    "can be named as prefillers",
 )
 _INITIALIZER: Final = lost("FusionInfer downloads by itself; to change that, write the whole init container")
 _DISCOVERY: Final = lost("no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX")
@@ -61,8 +67,11 @@ def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree
     words = _arguments(engine)
     if value_at(service.spec, "storageInitializer", "enabled") is not False:
         spec = _without(INITIALIZER, spec, "initContainers", _INITIALIZER, account)
-    beside = _UNKNOWN if words is None else _BY_SIDECAR
-    spec = _without(SIDECAR, spec, "initContainers", beside, account)
+    if words is not None:
+        spec = _without(SIDECAR, spec, "initContainers", _BY_SIDECAR, account)
+    elif "initContainers" in spec:
+        first = items_at(spec, "initContainers")
+        spec["initContainers"] = [_init_container(each, service, account) for each in first]
     if engine is not None:
         own = _engine(engine, words, account)
         spec["containers"] = [own if each is engine else each for each in spec["containers"]]
@@ -79,6 +88,35 @@ def _without(
     kept = [item for item in items if item not in gone]
     changed = {key: kept if key == field else value for key, value in tree.items()}
     return {key: value for key, value in changed.items() if key != field or kept}
+
+
+def has_sidecar(pod: Tree) -> bool:
+    """Return whether a template has the routing sidecar of KServe: FusionInfer adds none then."""
+    return any(value_at(each, "name") == ROUTING_PROXY for each in items_at(pod, "initContainers"))
+
+
+def _init_container(container: Tree, service: Merged, account: Account) -> Tree:
+    """Return an init container; the routing sidecar of KServe as one of the author's, with our pool.
+
+    It cannot read the pool: KServe gives the pods a ServiceAccount with that right, FusionInfer gives none.
+    """
+    if value_at(container, "name") != SIDECAR:
+        return container
+    values = {
+        "--inference-pool": f"{service.namespace}/{service.name}{POOL_ENDING}",
+        "--pool-group": POOLS,
+        GUARD: "false",
+    }
+
+    def flagged(word: Tree) -> Tree:
+        flag = text(value_at(word)).partition("=")[0]
+        if flag == GUARD:
+            account.leave(word, _UNGUARDED)
+        return word.having(f"{flag}={values[flag]}") if flag in values else word
+
+    own = _without(CERTIFICATES, container, "volumeMounts", _NO_TLS, account)
+    words = {key: list(map(flagged, items_at(own, key))) for key in ("command", "args") if key in own}
+    return {**own, "name": own["name"].having(ROUTING_PROXY), **words}
 
 
 # --- the engine ---------------------------------------------------------------------------------------

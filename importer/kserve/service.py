@@ -5,11 +5,11 @@ from typing import Final
 
 from importer.account import Account, default, ignored, lost
 from importer.kserve.bases import Merged
-from importer.kserve.pods import pod_of
+from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, value_at
-from intent.annotations import LAUNCHER, PICKER
+from intent.annotations import LAUNCHER, PICKER, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import number, text
 
@@ -128,7 +128,7 @@ def _template(pod: Tree, workload: Tree, service: Merged, ours: dict[str, Tree],
         passed = {name: value for name, value in own if name.startswith(prefixes)}
         metadata[key] = {**passed, **fields_at(workload, key)}
     account.leave(metadata["annotations"].pop(ROUTING, []), _ROUTED)
-    metadata["annotations"] |= ours
+    metadata["annotations"] |= ours | ({SKIP: Leaf("sidecar")} if has_sidecar(pod) else {})
     kept = {key: fields for key, fields in metadata.items() if fields}
     return {"metadata": kept, "spec": pod} if kept else {"spec": pod}
 

@@ -228,15 +228,31 @@ def test_prefill_and_decode_are_roles_and_the_sidecar_is_ours() -> None:
     }
 
 
-def test_a_command_of_the_author_gets_no_sizes_and_no_sidecar_of_kserve() -> None:
+def test_a_command_of_the_author_gets_no_sizes_and_keeps_its_sidecar() -> None:
     own = main(command=["simulator"], args=["--port", "8001"])
-    result = run(service({"model": MODEL, "parallelism": {"tensor": 2}, "template": own, "prefill": {}}))
-    decode = role(result.objects[0], "decode")
+    obj = made(service({"model": MODEL, "parallelism": {"tensor": 2}, "template": own, "prefill": {}}))
+    decode = role(obj, "decode")
 
     assert "parallelism" not in decode
-    assert "initContainers" not in decode["template"]["spec"]
-    (lost,) = {line.outcome.reason for line in result.lost}
-    assert "routing-proxy" in lost
+    assert decode["template"]["metadata"]["annotations"] == {"fusioninfer.io/skip": "sidecar"}
+    assert [one["name"] for one in decode["template"]["spec"]["initContainers"]] == ["routing-proxy"]
+
+
+def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
+    flags = ["--pool-group=inference.networking.x-k8s.io", "--enable-ssrf-protection=true", "--port=8000"]
+    sidecar = {"name": "llm-d-routing-sidecar", "image": "sidecar:1", "command": ["/app/pd-sidecar", *flags]}
+    own = {**main(command=["simulator"]), "initContainers": [sidecar]}
+    result = run(service({"model": MODEL, "template": own, "prefill": {}}))
+    decode = role(result.objects[0], "decode")
+
+    (guard,) = (one for one in result.lines if one.path.endswith("initContainers[0].command[2]"))
+    assert "pods of other services can be named as prefillers" in guard.outcome.reason
+    (kept,) = decode["template"]["spec"]["initContainers"]
+    assert kept["command"][1:] == [
+        "--pool-group=inference.networking.k8s.io",
+        "--enable-ssrf-protection=false",
+        "--port=8000",
+    ]
 
 
 def test_a_base_is_below_the_service_and_above_the_preset() -> None:
