@@ -157,6 +157,7 @@ def _without_record(obj: Object) -> Object:
 EXPLAIN: Final = """\b
 Examples:
   fusioninfer explain service.yaml
+  fusioninfer explain service.yaml -o json
 """
 
 
@@ -165,7 +166,8 @@ Examples:
 @NAMESPACE
 @CONFIG
 @SELECTION
-def explain(*, selection: Selection, **where: Any) -> None:
+@output_option("text", "json")
+def explain(*, selection: Selection, output: str, **where: Any) -> None:
     """Explain each field that admission sets.
 
     For each field: its old value, the new one, the rule, and the input that caused it.
@@ -178,4 +180,7 @@ def explain(*, selection: Selection, **where: Any) -> None:
     found, read_documents, settings = read(**where, admission_only=True)
     require(found, selection)
     explained = explanations.explain(read_documents, settings)
+    if output == "json":
+        click.echo(documents.to_json([*map(explanations.as_json, explained)]))
+        return
     click.echo(explanations.as_text(explained) or "admission sets no fields")

@@ -118,6 +118,22 @@ def _items(key: str, items: list[Any], was: list[Any] | None, path: str) -> Iter
 # --- output -----------------------------------------------------------------------------------------
 
 
+def as_json(one: Explanation) -> Object:
+    """Return an explanation as a JSON object; `choice` is there for fields that a launcher writes."""
+    return {
+        "file": one.document.file,
+        "document": one.document.number,
+        "field": one.field.path,
+        "was": one.field.was,
+        "now": one.field.now,
+        "concern": one.concern,
+        "rule": one.rule.code,
+        "reason": one.rule.reason,
+        "input": one.cause,
+        "inputValue": one.value,
+    } | ({"choice": one.choice} if one.choice else {})
+
+
 def as_text(found: Iterable[Explanation]) -> str:
     """Render explanations as differences, each followed by its reason, with terminal colours."""
     parts = [

@@ -48,7 +48,7 @@ PLANNED: Final = tuple(yaml.load((demo.EXAMPLES / "monolithic.yaml").read_text()
 OFFLINE: Final = (
     *(("validate", "-o", form) for form in ("text", "json", "github", "sarif")),
     *(("expand", "-o", form) for form in ("yaml", "json")),
-    ("explain",),
+    *(("explain", "-o", form) for form in ("text", "json")),
     *(("plan", "--nodes", "3x8", "-o", form) for form in ("text", "json", "html")),
     *(("import", "-o", form) for form in ("text", "json")),
 )

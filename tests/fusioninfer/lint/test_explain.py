@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from click.testing import CliRunner
 
+from fusioninfer.cli import main
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
@@ -196,3 +198,26 @@ def test_size_1_and_launcher_none_are_not_causes() -> None:
 
     causes = {one.cause for one in found if one.field.path == ARGS}
     assert causes == {"metadata.annotations[fusioninfer.io/strategy]"}
+
+
+def test_the_command_writes_what_the_text_has_as_json() -> None:
+    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
+    answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "-o", "json"])
+
+    rows = json.loads(answer.stdout)
+    assert [row["field"] for row in rows] == [one.field.path for one in found]
+    assert all("choice" in row for row in rows if row["concern"] == "launch")
+    (row,) = [row for row in rows if row["field"] == ARGS]
+    assert row.pop("now")[0] == "symmetric-run"
+    assert row.pop("choice").startswith("ray-symmetric: ")
+    assert row.pop("reason").startswith("starts one engine over all pods of the group")
+    assert row == {
+        "file": str(PROBED),
+        "document": 1,
+        "field": ARGS,
+        "was": ["--model", "org/M", "-tp", "16"],
+        "concern": "launch",
+        "rule": "FI621",
+        "input": "spec.leaderWorkerTemplate.size",
+        "inputValue": 2,
+    }
