@@ -130,7 +130,7 @@ class Variables:
         """Return the result of sums and products."""
         numbers = _OPERAND.sub(self._operand, text)
         if _SUM.fullmatch(numbers):
-            terms = _TERM.findall(numbers)
+            terms = _TERM.findall(numbers.strip())
             result = sum(int(f"{sign}1") * prod(map(int, factors.split("*"))) for sign, factors in terms)
             if abs(result) <= _LARGEST_NUMBER:
                 return result

@@ -22,8 +22,8 @@ _LEFT: Final = 5
 
 
 def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
-    grace = pod["TerminationGracePeriodSeconds"] if isinstance(pod, dict) else None
-    seconds = grace.to if grace and isinstance(grace.to, int) else _GRACE
+    grace = pod.get("TerminationGracePeriodSeconds") if isinstance(pod, dict) else None
+    seconds = grace.to if isinstance(grace, Pointer) and isinstance(grace.to, int) else _GRACE
     return max(seconds - pre_stop - min(_LEFT, seconds), 0)
 
 

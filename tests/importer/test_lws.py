@@ -111,6 +111,11 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         SERVE.split(),
         "ray-start",
     ),
+    "a sum that begins with a minus": (
+        lws(None, script(f"{SERVE} {NATIVES} {' '.join(ADDRESS[:2])} --seed $(( -1 + 2 ))")),
+        [*SERVE.split(), "--seed", "1"],
+        "vllm-native",
+    ),
     "--nnodes": (
         lws(
             container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS]),

@@ -127,6 +127,16 @@ def test_flags_that_the_script_adds_for_some_versions_are_left_out_and_told() ->
     assert not told.outcome.is_lost
 
 
+@pytest.mark.parametrize("of", [".Labels", ".Annotations", ".Spec.Model", ".Spec.Template", "1"])
+def test_the_time_to_shut_down_is_the_default_of_what_is_no_pod(of: str) -> None:
+    labels = {"TerminationGracePeriodSeconds": "9"}
+    env = [{"name": "A", "value": f"{{{{ shutdownTimeout {of} 15 }}}}"}]
+
+    found = made(service({"model": MODEL, "template": main(env=env)}, labels=labels))
+
+    assert {"name": "A", "value": "40"} in engine(found, "worker")["env"]
+
+
 @pytest.mark.parametrize(
     "value",
     [
