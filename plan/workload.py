@@ -174,6 +174,8 @@ def _role(
 
     One of a DisaggregatedSet is required until pods of its revision were bound.
     """
+    if one.size < 1 or one.replicas < 0:
+        raise PlanError(f"LeaderWorkerSet {one.name}: `size` is at least 1, and `replicas` at least 0")
     if one.size * max(one.replicas, 1) > MOST_PODS:
         raise PlanError(f"LeaderWorkerSet {one.name}: more than {MOST_PODS} pods are not planned")
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))

@@ -121,3 +121,14 @@ def test_groups_whose_pods_are_all_on_nodes_have_started_unless_one_ends() -> No
 def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="more than 20000 pods are not planned"):
         planned(named("w", **fields))
+
+
+@pytest.mark.parametrize("fields", [{"size": 0}, {"size": -1}, {"replicas": -1}])
+def test_counts_that_a_leaderworkerset_without_a_service_cannot_have_are_an_error(
+    fields: dict[str, int],
+) -> None:
+    plain = named("w", **fields)
+    del plain["metadata"]["annotations"]
+
+    with pytest.raises(PlanError, match="LeaderWorkerSet w: `size` is at least 1, and `replicas` at least 0"):
+        planned(plain)
