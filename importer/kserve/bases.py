@@ -3,6 +3,7 @@
 Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig`.
 """
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -23,6 +24,8 @@ _NO_PIPELINE: Final = (
     "no release of KServe has one for `pipeline` with `worker`: add your own, or set `pipeline` in the "
     "InferenceService instead"
 )
+_NOT_SHIPPED: Final = re.compile(rf"{PRESET}.*worker-pipeline-parallel")
+"""The names of presets that KServe asks for, and does not install."""
 _OVERRIDDEN: Final = overridden("another base, or the service, has a value for it")
 
 
@@ -57,7 +60,8 @@ def with_bases(
     asked_for = {name: _key(configs, namespace, name) for name in presets(asked)}
     if lacks := [name[:80] or "without a name" for name, key in (refs | asked_for).items() if key is None]:
         where = "spec.baseRefs" if None in refs.values() else "spec"
-        remedy = _NO_PIPELINE if any(each.endswith("pipeline-parallel") for each in lacks) else _GET_PRESETS
+        is_shipped = not any(_NOT_SHIPPED.fullmatch(each) for each in lacks)
+        remedy = _GET_PRESETS if is_shipped else _NO_PIPELINE
         message = f"needs the LLMInferenceServiceConfig {', '.join(lacks)}: {remedy}"
         raise UntranslatableError(where, message, MISSING)
     known = [key for key in asked_for.values() if key]

@@ -334,6 +334,12 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
     ("obj", "path", "code", "message"),
     [
         (service({"baseRefs": [{"name": "no"}]}), "spec.baseRefs", MISSING, "LLMInferenceServiceConfig no:"),
+        (
+            service({"baseRefs": [{"name": "own-pipeline-parallel"}]}),
+            "spec.baseRefs",
+            MISSING,
+            "own-pipeline-parallel: add the file",
+        ),
         (service({"baseRefs": [{}], "template": main()}), "spec.baseRefs", MISSING, "without a name"),
         (service({"template": main(image="{{ .Spec.No }}")}), "", "FI966", "no field No"),
         ({"apiVersion": GROUP, "kind": "LLMInferenceService"}, "metadata.name", "FI967", ""),
