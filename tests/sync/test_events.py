@@ -18,10 +18,13 @@ ERROR = FieldError("spec.roles", None, "service r1 waits for a decoder", "FI410"
 SERVICE = Subject("fusioninfer.io/v1alpha1", "InferenceService", "team-a", "r1", "uid-r1")
 
 
-NEVER: Final = dict.fromkeys(
-    ("FI750", "FI755"),
-    "a warning: an InferenceService that cannot be read gets Events for errors alone",
-)
+NEVER: Final = {
+    **dict.fromkeys(
+        ("FI750", "FI755"),
+        "a warning: an InferenceService that cannot be read gets Events for errors alone",
+    ),
+    **dict.fromkeys(("FI952", "FI954"), "an InferenceTemplate is refused at its admission"),
+}
 
 
 def written() -> Iterator[str]:
