@@ -6,10 +6,13 @@ A finding is an occurrence that lasts. Rules of this file:
  expired is created again.
 2. A finding is written once it has lasted, and again if it returns, persists, or is reworded.
 3. What happened once and repeats increases the count of its Event, at intervals that double.
+ A service may write `BURST` new Events at once, then one in `REFILL` seconds, findings first: an author who
+ renames roles makes new ones with every edit. What exceeds that waits, counted.
 4. Events are best effort: nothing waits for one. One that is refused is tried again with a growing delay if
  its finding holds, else dropped. After one that the API server does not answer, the others wait.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -35,6 +38,10 @@ REPEAT: Final = 1800.0
 AGAIN: Final = 10.0
 """Seconds after which a repetition, a changed message, or a failed write is written again; the delay doubles
 with each write."""
+BURST: Final = 50
+"""New Events that a service may write at once. A usual service has fewer than ten."""
+REFILL: Final = 60.0
+"""Seconds after which a service may write one more."""
 MOST: Final = 100
 """Maximum number of Events of a service that are remembered, beside those of findings that hold."""
 LONGEST: Final = 1024
@@ -121,6 +128,8 @@ class ServiceEvents:
 
     events: dict[str, Event] = field(default_factory=dict)
     """By name."""
+    full_at: float = -math.inf
+    """When `BURST` new ones may be written at once again."""
     codes: tuple[str, ...] = ()
     """Those of the findings that hold."""
 
@@ -136,9 +145,15 @@ class ServiceEvents:
         for event in self.events.values():
             if event.holds and event.latest.name not in holding:
                 event.waiting, event.at = 0, moment
-        for event in self.events.values():
-            if event.waiting and event.due <= moment and not await event.write(send):
+        due = [event for event in self.events.values() if event.waiting and event.due <= moment]
+        for event in sorted(due, key=lambda event: not event.latest.lasts):
+            is_new, free_at = not event.times, self.full_at - (BURST - 1) * REFILL
+            if is_new and free_at > moment:
+                event.due = free_at
+            elif not await event.write(send):
                 return AGAIN
+            elif is_new and event.tries:  # 0: the service is paused
+                self.full_at = max(self.full_at, moment) + REFILL
         self._forget(moment)
         waits = (event.due - moment for event in self.events.values() if event.waiting)
         return min((seconds for seconds in waits if seconds > 0), default=None)

@@ -120,7 +120,7 @@ TOLD: Final[dict[str, tuple[str, ...]]] = {
         *("delete", "httproute", f"{NAME}-httproute"),
     ),
 }
-"""How the Event of a change begins, and what kubectl does."""
+"""How the Event of a change begins, and what kubectl does. They come first: a service has few Events."""
 
 
 @pytest.mark.parametrize("start", TOLD)

@@ -1,4 +1,4 @@
-"""Events about what happened: one for what repeats, and none that anything waits for."""
+"""Events: one for what repeats, few new ones at once, and none that anything waits for."""
 
 from dataclasses import replace
 from typing import Final
@@ -9,7 +9,7 @@ from intent import Object
 from kube.client import ApiError
 from kube.request import Request
 from sync import events
-from sync.events import AGAIN, MOST, REPEAT, Occurrence, ServiceEvents, event_name
+from sync.events import AGAIN, BURST, MOST, REFILL, REPEAT, Occurrence, ServiceEvents, event_name
 from tests.hostile.names import HOSTILE
 from tests.sync.samples import prefill
 
@@ -84,10 +84,46 @@ async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
     for at in range(3 * MOST):
         await recorder.record(sent, [happened(str(at))])
     held = len(recorder.events)
+    for _ in range(2 * MOST):
+        clock.now += REFILL
+        await recorder.record(sent, [])
     clock.now += 10 * REPEAT
     await recorder.record(sent, [])
 
     assert (held, recorder.events) == (MOST, {})
+
+
+@pytest.mark.parametrize("lasts", [False, True], ids=["what happened", "findings"])
+async def test_a_service_writes_few_new_events_at_once_and_findings_first(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, *, lasts: bool
+) -> None:
+    monkeypatch.setattr(events, "PATIENCE", 2.0)
+    recorder, sent, wait = ServiceEvents(), Sent(), 0.0
+    many = [replace(happened(str(number)), lasts=lasts) for number in range(BURST + 2)]
+    holding = [*many, FOUND] if lasts else [FOUND]
+
+    await recorder.record(sent, [*many, FOUND])
+    clock.now += events.PATIENCE
+    for _ in range(3):
+        clock.now += wait
+        wait = await recorder.record(sent, holding) or 0.0
+
+    assert (len(sent), wait) == (BURST + 2, REFILL)
+    assert lasts or sent[BURST].path.endswith(FOUND.name)
+
+
+async def test_what_a_pause_withholds_leaves_the_burst_to_the_resumed_service(clock: Clock) -> None:
+    recorder, sent = ServiceEvents(), Sent()
+
+    async def withhold(_request: Request) -> None:
+        return None
+
+    for _ in range(2 * BURST):
+        await recorder.record(withhold, [FOUND])
+        clock.now += AGAIN
+    await recorder.record(sent, [FOUND])
+
+    assert len(sent) == 1
 
 
 async def test_after_a_write_without_an_answer_the_others_wait(clock: Clock) -> None:  # noqa: ARG001 - it stands still
