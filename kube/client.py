@@ -99,11 +99,13 @@ class ApiError(Exception):
         self.code = code
         self.reason = str(status.get("reason", ""))
         self.retry_after = retry_after
-        self.exists = status.get("reason") == "AlreadyExists"
+        self.denied = message.startswith(DENIED)
+        """Whether a webhook denied the request: then the code tells nothing of the object."""
+        self.exists = self.reason == "AlreadyExists" and not self.denied
         """Whether an object of this name exists already."""
-        self.crossed = status.get("reason") == "Conflict" and not message.startswith(DENIED)
+        self.crossed = self.reason == "Conflict" and not self.denied
         """Whether another client changed the object since it was read."""
-        self.named = bool(mapping(status.get("details")).get("name"))
+        self.named = self.denied or bool(mapping(status.get("details")).get("name"))
         """Whether the answer is about one object, and not about a missing kind."""
         self.undeclared = UNDECLARED in str(status.get("message", ""))
         """Whether the kind lacks a field that was applied; the code is then 500, but a retry cannot help."""

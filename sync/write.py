@@ -226,7 +226,7 @@ class Writer:
         try:
             answer = await self.send(state, kind.kind, delete(path, row.uid, row.resource_version))
         except ApiError as error:
-            if error.code != NOT_FOUND:
+            if error.code != NOT_FOUND or error.denied:
                 raise
             answer = {}
         if answer is not None:

@@ -191,7 +191,11 @@ async def test_the_routes_are_created_once_that_lws_is_gone(api: Api, start: Sta
 
 PICKER = ROUTES["Deployment"]
 FORBIDDEN = (403, "Forbidden", "a policy")
-DENIED = (409, "Conflict", 'admission webhook "w" denied the request: not now')
+DENIED = 'admission webhook "w" denied the request: not now'
+CROSSED = (409, "Conflict", DENIED)
+GONE = (404, "NotFound", DENIED)
+EXISTS = (409, "AlreadyExists", DENIED)
+CREATE = ("POST", LWS.path(HOME))
 
 
 @pytest.mark.usefixtures("served")
@@ -199,7 +203,8 @@ DENIED = (409, "Conflict", 'admission webhook "w" denied the request: not now')
     ("method", "path", "answer", "said"),
     [
         ("DELETE", PICKER, FORBIDDEN, "Deployment r1-epp is not deleted: 403 Forbidden: a policy"),
-        ("DELETE", PICKER, DENIED, "Deployment r1-epp is not deleted: 409 Conflict: admission webhook"),
+        ("DELETE", PICKER, CROSSED, "Deployment r1-epp is not deleted: 409 Conflict: admission webhook"),
+        ("DELETE", PICKER, GONE, "Deployment r1-epp is not deleted: 404 NotFound: admission webhook"),
         ("PATCH", STATUS, FORBIDDEN, "InferenceService r1 keeps its old status: 403 Forbidden: a policy"),
     ],
 )
@@ -216,3 +221,18 @@ async def test_what_fails_besides_an_apply_is_an_event_that_says_when_it_is_trie
     await eventually(lambda: reasons(api) == [("InferenceService", "r1", "ObjectRefused")])
     message = api.findings()[0]["message"]
     assert (message.startswith(said), "; tried again within a minute (FI872: " in message) == (True, True)
+
+
+@pytest.mark.usefixtures("admission")
+@pytest.mark.parametrize("answer", [EXISTS, GONE])
+async def test_a_denied_create_is_reported_whatever_the_code_of_the_denial_says(
+    api: Api, start: Start, answer: tuple[int, str, str]
+) -> None:
+    api.fault = lambda request: status(*answer) if (request.method, request.path) == CREATE else None
+    api.put(SERVICE, inference_service(role("worker", "worker")))
+
+    start()
+    await eventually(lambda: bool(api.findings()))
+
+    said = f"LeaderWorkerSet r1-worker is not written: {answer[0]} {answer[1]}: admission webhook"
+    assert [each["message"].startswith(said) for each in api.findings()] == [True]
