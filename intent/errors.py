@@ -70,7 +70,7 @@ class Finding:
     subject: Subject
     error: FieldError
     about: tuple[str, ...] = ()
-    """What tells it apart from others of its code and field: kind and name of an object that was refused."""
+    """What tells it apart from others of its code and field: kind and name of what was refused."""
 
 
 def _escaped(char: str) -> str:

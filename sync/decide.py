@@ -169,7 +169,7 @@ def decide(attempt: Attempt[A], answer: Object | None, *, is_released: bool) -> 
     """
     kind, stored = attempt.kind, attempt.stored
     if answer and (problem := kind.verify(attempt.desired, answer)):
-        return Refusal(ABSENT, problem, kind.kind)
+        return Refusal(ABSENT, problem, kind.kind, (kind.kind,))
     premerge = kind.premerge(stored, attempt.desired, answer is None) if stored else {}
     is_plain = bool(stored and answer) and not premerge and not is_released
     if stored and answer and is_plain and stored.fingerprint == kind.projected(answer).fingerprint:
@@ -192,10 +192,10 @@ def lasting(kind: Kind[Any], name: str, error: ApiError) -> Refusal | None:
         return refused(kind, name, REFUSED, f"is refused: {why[1]}")
     if error.code == NOT_FOUND and not error.named:
         message = f"this cluster has no {kind.kind} of {kind.resource.api_version}"
-        return Refusal(ABSENT, message + install, part_of(kind.kind, name))
+        return Refusal(ABSENT, message + install, part_of(kind.kind, name), (kind.kind,))
     if error.undeclared:
         message = f"this cluster's {kind.kind} lacks fields that are needed"
-        return Refusal(ABSENT, message + install, part_of(kind.kind, name))
+        return Refusal(ABSENT, message + install, part_of(kind.kind, name), (kind.kind,))
     return refused(kind, name, REFUSED, f"is refused: {error}") if error.code in LASTING else None
 
 

@@ -60,8 +60,8 @@ class Refusal:
     """What is wrong; the finding adds when the write is tried again."""
     kind: str
     """Its kind, or what it is a part of (`kinds.part_of`)."""
-    about: tuple[str, ...] = ()
-    """Kind and name of the object; empty if others of its kind are refused for the same cause."""
+    about: tuple[str, ...]
+    """Kind and name of the object; its kind alone if all of its kind are refused for the same cause."""
     retryable: bool = False
     """Whether another try may succeed."""
 

@@ -61,7 +61,7 @@ def _unknown(snapshot: Snapshot) -> Desired:
 def unavailable(kind: str, name: str, why: str) -> Refusal:
     """Return the refusal of an object whose kind is not known in full."""
     message = f"{kind} is not changed for now: {why}"
-    return Refusal(UNAVAILABLE, message, part_of(kind, name), retryable=True)
+    return Refusal(UNAVAILABLE, message, part_of(kind, name), (kind,), retryable=True)
 
 
 def reporting(snapshot: Snapshot, refusal: Refusal) -> Desired:

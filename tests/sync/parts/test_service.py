@@ -12,11 +12,12 @@ from intent.errors import Subject
 from intent.served import LEADERS, Serving
 from intent.service.member import Member
 from intent.settings import Settings
+from sync.events import lasting
 from sync.kinds import LWS, OUTPUTS, ROUTES
 from sync.observed.inferenceservice import cached_inferenceservice
 from sync.observed.lws import CachedLeaderWorkerSet
 from sync.parts.desired import Desired, Refusal
-from sync.parts.service import ALL, desired_state, reporting
+from sync.parts.service import ALL, desired_state, reporting, unavailable
 from sync.parts.sets import SETS
 from sync.snapshot import Situation, Snapshot
 from tests.sync.samples import KEY, SETTINGS, decode, inference_service, member, prefill, role, routed
@@ -180,7 +181,7 @@ def test_members_that_disagree_hold_the_pod_group_and_nothing_else() -> None:
 
 
 def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member() -> None:
-    refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool")
+    refusal = Refusal("FI870", "this cluster has no InferencePool", "InferencePool", ())
 
     desired = reporting(snapshot(inference_service(), MEMBERS), refusal)
     without = reporting(snapshot(members=MEMBERS), refusal)
@@ -190,12 +191,21 @@ def test_a_refused_route_is_reported_on_the_inference_service_or_on_every_member
 
 
 def test_a_refused_objective_is_reported_at_the_priority_beside_routes() -> None:
-    refusal = Refusal("FI870", "this cluster has no InferenceObjective", "InferenceObjective")
+    refusal = Refusal("FI870", "this cluster has no InferenceObjective", "InferenceObjective", ())
 
     (finding,) = reporting(snapshot(members=(decode(),)), refusal).of_routes
 
     assert finding.error.path == "metadata.annotations[fusioninfer.io/priority]"
     assert finding.error.severity == "warning"
+
+
+def test_a_kind_that_cannot_be_listed_keeps_its_event_when_another_one_returns() -> None:
+    refusals = (unavailable(kind, "r1", "it cannot be listed") for kind in ("InferencePool", "HTTPRoute"))
+    both = [reporting(snapshot(inference_service()), each).of_routes for each in refusals]
+
+    names = [[each.name for each in lasting(findings)] for findings in ([*both[0], *both[1]], both[1])]
+
+    assert names[0][1:] == names[1]
 
 
 def revisions(*members: Member) -> Snapshot:
