@@ -66,8 +66,10 @@ def _configuration(service: InferenceServiceIntent, config_maps: Collection[Obje
     if (ref := reference(service)) is None:
         return None
     name = {"namespace": service.namespace, "name": ref.name}
-    found = (one for one in config_maps if all(text(metadata(one).get(key)) == name[key] for key in name))
-    return next((configuration(ref, one) for one in found), None)
+    for config_map in config_maps:
+        if all(text(metadata(config_map).get(key)) == name[key] for key in name):
+            return configuration(ref, config_map)
+    return None
 
 
 def _named(service: InferenceServiceIntent, known: Templates) -> NamedTemplates:
