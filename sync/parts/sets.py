@@ -20,6 +20,7 @@ from intent.annotations import TEMPLATES_VERSION
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import leader_worker_set, member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
+from intent.names import picker_name
 from sync.kinds import AUTOSCALER, LWS, is_ours
 from sync.observed.autoscaler import MANAGER
 from sync.observed.cached import digest
@@ -39,7 +40,7 @@ LENGTH: Final = 16
 def sets(snapshot: Snapshot, service: CachedInferenceService) -> Desired:
     """Desire a LeaderWorkerSet for each role of an InferenceService, and the autoscalers."""
     value, errors, objects = snapshot.value, list(service.errors), list[Object]()
-    held = SETS if errors else frozenset[str]()
+    held = SETS if errors or _takes_name_of_picker(value) else frozenset[str]()
     if value is not None:
         for role in value.roles:
             name = member_name(value, role)
@@ -49,6 +50,13 @@ def sets(snapshot: Snapshot, service: CachedInferenceService) -> Desired:
             errors += _scaled_twice(role, name, others, stored if is_left else None)
         objects += _autoscalers(value)
     return Desired(tuple(objects), held, tuple(Finding(service.subject, error) for error in errors))
+
+
+def _takes_name_of_picker(service: InferenceServiceIntent | None) -> bool:
+    """Return whether a role breaks FI821, which is reported on its LeaderWorkerSet once that exists."""
+    if service is None or service.router is None:
+        return False
+    return picker_name(service.name) in {member_name(service, role) for role in service.roles}
 
 
 def _leader_worker_set(

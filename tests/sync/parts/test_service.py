@@ -122,6 +122,13 @@ STATES: Final[dict[str, tuple[Object | None, tuple[Member, ...], list[str], froz
     ),
     "members disagree on routes": (None, DISAGREEING, GANG, SETS | ROUTES, "FI806"),
     "its LWS do not exist yet": (routed(), (), LWS_OF_ROLES, ROUTES, ""),
+    "a role has the name of the endpoint picker": (
+        routed(role("epp", "prefiller"), role("decode", "decoder")),
+        (),
+        LWS_OF_ROLES,
+        SETS | ROUTES,
+        "",
+    ),
     "it has no router": (inference_service(), (), LWS_OF_ROLES, frozenset({"Ingress"}), ""),
 }
 
