@@ -41,8 +41,6 @@ SECONDS: Final = 10.0
 """A request that takes longer is ended, with the process, whatever kept that from its processor."""
 START_SECONDS: Final = 60.0
 """How long the process may take to start; on a throttled processor, imports alone take many seconds."""
-LOST: Final = (OSError, EOFError, pickle.UnpicklingError)
-"""The errors of a process that ended; a TimeoutError is an OSError."""
 _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
 
 
@@ -122,8 +120,8 @@ class Offload:
         """Start the process, and answer the waiting requests until none is left."""
         try:
             await self._running()
-        except LOST:
-            await self._end()  # its first answer would be taken for that of a request
+        except Exception:  # noqa: BLE001 - its first answer would be taken for that of a request
+            await self._end()
         while waits := self.waiting.pop():
             peer, name, waiting = waits
             try:
@@ -132,12 +130,12 @@ class Offload:
                     continue
                 async with asyncio.timeout(SECONDS):
                     sent = waiting.path, waiting.body
-                    *answer, seconds = await asyncio.to_thread(_exchange, process, sent)
-            except LOST:
+                    outcome, text, seconds = await asyncio.to_thread(_exchange, process, sent)
+            except Exception:  # noqa: BLE001 - its next answer would be taken for that of another request
                 await self._end()
-                answer, seconds = ["lost"], SECONDS
+                outcome, text, seconds = "lost", b"", SECONDS
             if not waiting.done.done():
-                waiting.done.set_result(Answered(*answer))
+                waiting.done.set_result(Answered(outcome, text))
             self.waiting.charge(peer, name, seconds / EXPENSIVE_SECONDS)
             learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 
@@ -174,7 +172,7 @@ def start() -> subprocess.Popen[bytes]:
 def _exchange(process: subprocess.Popen[bytes], sent: Any) -> Any:
     """Send a pickle and read another one, in a thread, so that other requests are answered meanwhile.
 
-    Raises one of `LOST`, as soon as the process ends.
+    Raises OSError or EOFError as soon as the process ends, and anything if its answer is no pickle.
     """
     stdin, stdout = cast("Any", process.stdin), cast("Any", process.stdout)
     pickle.dump(sent, stdin)

@@ -1,6 +1,7 @@
 """Answers for the second process of a test: it imports this module, so it has little to import."""
 
 import os
+import pickle
 import time
 from contextlib import suppress
 from typing import Any
@@ -42,3 +43,9 @@ def broken(body: bytes) -> AdmissionAnswer:
 
 def ends(_body: bytes) -> AdmissionAnswer:
     os._exit(1)
+
+
+def twice(_body: bytes) -> AdmissionAnswer:
+    """Write one more answer, which would be taken for that of the next request."""
+    os.write(1, pickle.dumps(None))
+    return AdmissionAnswer(b"", "allowed")

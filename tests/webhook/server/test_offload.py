@@ -15,7 +15,7 @@ from intent.settings import Settings
 from tests.builders.lws import lws
 from tests.builders.patience import PATIENCE
 from tests.builders.reviews import review
-from tests.webhook.server.answers import Sooner, broken, busy, endless, ends, slow
+from tests.webhook.server.answers import Sooner, broken, busy, endless, ends, slow, twice
 from webhook import review as reviews
 from webhook.server import offload
 from webhook.server.callers import Callers, Peer
@@ -289,11 +289,13 @@ async def test_a_process_that_ended_is_started_again() -> None:
     assert again.outcome == "patched"
 
 
-async def test_a_request_that_ends_the_process_has_no_answer_and_the_next_one_has() -> None:
-    found = Offload({"/mutate": partial(reviews.mutate, settings=Settings()), "/ends": ends})
+@pytest.mark.parametrize("fault", [ends, twice])
+async def test_a_request_that_ends_the_process_has_no_answer_and_the_next_one_has(fault: Any) -> None:
+    found = Offload({"/mutate": partial(reviews.mutate, settings=Settings()), "/fault": fault})
     await found.review("/mutate", API, SENT)
 
-    answers = [await found.review(path, API, SENT) for path in ("/ends", "/mutate")]
+    async with asyncio.timeout(PATIENCE):
+        answers = [await found.review(path, API, SENT) for path in ("/fault", "/mutate")]
     await found.close()
 
     assert [one.outcome for one in answers] == ["lost", "patched"]
