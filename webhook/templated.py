@@ -11,6 +11,7 @@ from typing import Final
 
 import orjson
 
+from intent import Object
 from intent.annotations import BASE_REFS
 from intent.settings import Settings
 from intent.template import Templates, Unavailable
@@ -21,6 +22,7 @@ ASKED: Final = "/mutate: which templates"
 ANSWERED: Final = "/mutate: with templates"
 """The names of the steps, beside the paths of the server."""
 _NAMES: Final = BASE_REFS.encode()
+_TOO_DEEP: Final = "cannot be read: it has more than 250 levels of lists and maps; make it flatter"
 _END: Final = b"\0"
 """Ends the body: no JSON text contains it."""
 
@@ -43,8 +45,15 @@ def read_asked(answer: bytes) -> Wanted:
 
 def packed(body: bytes, templates: Templates) -> bytes:
     """Return a body with its templates; one that is nested too deep to be written counts as unreadable."""
-    read = {name: [one.reason] if isinstance(one, Unavailable) else one for name, one in templates.items()}
+    read = {name: orjson.Fragment(_written(one)) for name, one in templates.items()}
     return b"".join((body, _END, orjson.dumps(read)))
+
+
+def _written(template: Object | Unavailable) -> bytes:
+    try:
+        return orjson.dumps([template.reason] if isinstance(template, Unavailable) else template)
+    except TypeError:  # it writes fewer levels than it reads
+        return orjson.dumps([_TOO_DEEP])
 
 
 def answered(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:

@@ -1,5 +1,6 @@
 """A request that names templates is answered in steps of bytes as if it were answered at once."""
 
+from base64 import b64decode
 from typing import Any, Final
 
 import orjson
@@ -27,3 +28,11 @@ def test_the_second_step_answers_with_what_was_read(found: Any) -> None:
 
     assert answer == review.mutate(BODY, templates=templates)
     assert answer != review.mutate(BODY)
+
+
+def test_a_template_that_is_nested_too_deep_to_be_written_has_a_reason() -> None:
+    deep = orjson.loads(b'{"a":' * 300 + b"1" + b"}" * 300)
+
+    assert b"levels" in b64decode(
+        orjson.loads(answered(packed(BODY, {"base": deep})).body)["response"]["patch"]
+    )
