@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import islice, takewhile
 from typing import Final
 
 from catalog.engines import Version
@@ -32,10 +33,8 @@ class FlagTable:
 
     def beginning(self, start: str) -> Iterator[str]:
         """Yield the flags that begin so. A command line may have thousands of abbreviations."""
-        for at in range(bisect_left(self.flags, start), len(self.flags)):
-            if not self.flags[at].startswith(start):
-                return
-            yield self.flags[at]
+        rest = islice(self.flags, bisect_left(self.flags, start), None)
+        yield from takewhile(lambda flag: flag.startswith(start), rest)
 
     def lacks(self, flag: str, version: Version) -> bool:
         """Return whether a version is known to lack a flag.

@@ -79,11 +79,11 @@ def check(  # noqa: PLR0913 - what a request consists of
         about_templates = _about_templates(write, mutated=mutated, dry_run=dry_run) if is_read else ()
         unfilled = (replace(finding, softened=write_state.is_same) for finding in _unfilled(write))
         return [*about_templates, *unfilled]
-    given = _validated(write_state, settings)
+    inputs = _validated(write_state, settings)
     about_record = list(
-        _about_record(write_state, given, settings) if mutated else _no_room(write_state, settings)
+        _about_record(write_state, inputs, settings) if mutated else _no_room(write_state, settings)
     )
-    about_input = list(_about_input(write, given))
+    about_input = list(_about_input(write, inputs))
     if any(finding.severity == "error" for finding in (*about_record, *about_input)):
         if write_state.is_same:
             about_record = [replace(one, softened=_same_templates(live, old)) for one in about_record]
@@ -155,16 +155,17 @@ def _validated(write_state: Inspected, settings: Settings) -> Input | None:
     return mutate.input_of(write.reading.intent, write.keeping(settings), decided=decided)
 
 
-def _about_input(write: Write, given: Input | None) -> Iterator[FieldError]:
+def _about_input(write: Write, inputs: Input | None) -> Iterator[FieldError]:
     """Report what is wrong with the input of the author."""
     yield from write.reading.errors
-    if given is not None:
+    if inputs is not None:
         refused = (CONSEQUENCES.get(finding.path, frozenset()) for finding in write.reading.errors)
         known = frozenset[str]().union(*refused)
-        if any(finding.severity == "error" for finding in given.about_blocks):
-            known = known.union(*(codes for field, codes in UNFILLED.items() if getattr(given.intent, field)))
+        if any(finding.severity == "error" for finding in inputs.about_blocks):
+            unfilled = (codes for field, codes in UNFILLED.items() if getattr(inputs.intent, field))
+            known = known.union(*unfilled)
         for validator in VALIDATORS:
-            yield from (finding for finding in validator(given) if finding.code not in known)
+            yield from (one for one in validator(inputs) if one.code not in known)
         yield from _edited(write)
 
 
@@ -205,7 +206,7 @@ _OLDER, _BYPASSED = (
 
 
 def _about_record(
-    write_state: Invalid | Pinned | Fresh, given: Input | None, settings: Settings
+    write_state: Invalid | Pinned | Fresh, inputs: Input | None, settings: Settings
 ) -> Iterator[FieldError]:
     """Report an object that does not match its record, or has none."""
     write = write_state.write
@@ -218,7 +219,7 @@ def _about_record(
         yield _BYPASSED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
-    elif not _made_elsewhere(write) and _lacks_part(write_state, given, settings):
+    elif not _made_elsewhere(write) and _lacks_part(write_state, inputs, settings):
         yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
@@ -241,7 +242,7 @@ def _made_elsewhere(write: Write) -> bool:
     return is_new and write.record.rules != records.RULES and write.stands()
 
 
-def _lacks_part(write_state: Pinned | Fresh, given: Input | None, settings: Settings) -> bool:
+def _lacks_part(write_state: Pinned | Fresh, inputs: Input | None, settings: Settings) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object.
 
     An edited launch that stays is none that expanding would add.
@@ -250,7 +251,7 @@ def _lacks_part(write_state: Pinned | Fresh, given: Input | None, settings: Sett
     if isinstance(write_state, Pinned):
         ruled = [part.put_on for part in write.stored.expansion.parts.values()]
     else:
-        ruled = [*mutate.wishes(given).values()] if given else []
+        ruled = [*mutate.wishes(inputs).values()] if inputs else []
     if all(_has_part(live, overlay) for overlay in ruled if overlay):
         return False
     wished, kept = wish(write_state, settings), write.reverted.edited(live)

@@ -281,11 +281,11 @@ def written(write: Write, wished: Expansion, injection: Injection) -> str:
 
 def _unedited(write: Write, injection: Injection) -> Object:
     """Return the leader's template as it was made, without edits of its init containers by others."""
-    made = template_of(injection.result, LEADER)
+    leader = template_of(injection.result, LEADER)
     if write.is_first or LEADER not in write.reverted.kept:
-        return made
+        return leader
     injected = template_of(injection.put_on, LEADER)
-    unedited: Object = without_edits(Sides(injected, theirs=made), injected).theirs
+    unedited: Object = without_edits(Sides(injected, theirs=leader), injected).theirs
     return unedited
 
 

@@ -1,1 +1,1 @@
-"""Endpoint pickers: their generations, plugins and configuration fields."""
+"""Endpoint pickers: their generations, and the plugins of strategies."""

@@ -21,8 +21,8 @@ FLEXIBLE: Final = "vllm"
 """The engine that reads `_` as `-`, and `--flag.key` (`FlexibleArgumentParser`)."""
 _INVERSE: Final[Version] = (0, 33, 0)
 """Its first release that reads `--disable-x` for `--enable-x`, and the other way round."""
-_ALWAYS: Final = ("-O", "--help")
-"""Beginnings of arguments that each release reads although no table has them."""
+_ALWAYS: Final = {"vllm": ("-O", "--help"), "sglang": ("--help",)}
+"""Beginnings of arguments that each release of an engine reads although no table has them."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A flag of no release: without the blanks, quotes and dollar signs of a shell."""
 _NEGATED: Final = "--no-"
@@ -44,7 +44,7 @@ class Spelling:
             return True
         is_inverted = self.engine == FLEXIBLE and (not version or version >= _INVERSE)
         inverse = self.read_as(_inverse(spelled)) if is_inverted else ()
-        return spelled.startswith(_ALWAYS) or any(
+        return spelled.startswith(_ALWAYS[self.engine]) or any(
             not version or not self.table.lacks(flag, version) for flag in (*self.read_as(spelled), *inverse)
         )
 

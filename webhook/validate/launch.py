@@ -47,15 +47,13 @@ def launch(inputs: Input) -> Iterator[FieldError]:
     """Check each command that runs, whoever launches it, then the group as a whole."""
     intent, plan = inputs.intent, inputs.plan
     is_by_hand, is_alone = plan.launcher == NONE, intent.size == 1
-    launches = plan.launches
-    if is_alone:  # an image without a command serves a model of its own
-        launches = tuple(one for one in launches[:1] if one.command.argv)
+    launches = plan.launches[:1] if is_alone else plan.launches
     for one in launches:
         yield from not_parsed(one)
         yield from transfer(one, inputs)
         if one.command.kind == "distributed":
             yield from _of_author(one, intent)
-        if is_by_hand or is_alone:
+        if is_by_hand or (is_alone and one.command.argv):  # other images serve a model of their own
             yield from _by_itself(one, plan.launcher, intent)
     yield from ranks(inputs, launches)
     if not (is_by_hand or is_alone):

@@ -249,8 +249,8 @@ _ABSENT: Final = {
             "--max-batch-tokens is not a flag of vLLM 0.17.1, nor of another release: remove it",
         ),
         (
-            *("FI333", "args[2]", "lmsysorg/sglang:v0.5.9", SGLANG, ("--model-path", "org/M", "--no-such")),
-            "--no-such is not a flag of SGLang 0.5.9, nor of another release: remove it",
+            *("FI333", "args[2]", "lmsysorg/sglang:v0.5.9", SGLANG, ("--model-path", "org/M", "-O3")),
+            "-O3 is not a flag of SGLang 0.5.9, nor of another release: remove it",
         ),
     )
 }
