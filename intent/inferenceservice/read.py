@@ -184,13 +184,15 @@ def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, tuple[
 
 def _unreadable(fault: ErrorDetails) -> FieldError:
     """Return a problem of a field in the words of findings (FI701, FI702)."""
-    path = re.sub(r"\.(\d+)", r"[\1]", ".".join(map(str, fault["loc"])))
+    steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in fault["loc"])
+    path = "".join(steps).removeprefix(".")
     if fault["type"] == "extra_forbidden":
         return FieldError(path, None, "unknown field", "FI702")
     if fault["type"] == "missing":
         return FieldError(path, None, "is required", "FI701")
     value = None if isinstance(fault["input"], dict | list) else fault["input"]
-    return FieldError(path, value, re.sub(r"^[A-Z]\w* should", "must", fault["msg"]), "FI701")
+    message = re.sub(r"a valid dictionary.*", "a map", fault["msg"])
+    return FieldError(path, value, re.sub(r"^[A-Z]\w* should", "must", message), "FI701")
 
 
 def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
