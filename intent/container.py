@@ -59,6 +59,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
     args = _tokens(container, "args", path, errors)
     env, mounts, ports = ([*map(mapping, listed(container.get(key)))] for key in _LISTS)
     resources, lifecycle, security = (mapping(container.get(key)) for key in _MAPS)
+    limits, requests = (mapping(resources.get(key)) for key in ("limits", "requests"))
     names = strings([one.get("name") for one in env])
     numbers = [(one["containerPort"], one) for one in ports if type(one.get("containerPort")) is int]
     kept = {key: security[key] for key in SECURITY if key in security}
@@ -79,8 +80,8 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         pull_policy=text(container.get("imagePullPolicy")),
         security=json.dumps(kept, sort_keys=True) if kept else "",
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
-        extended=Later(partial(_extended, resources)),
-        memory_limit=bytes_of(mapping(resources.get("limits")).get("memory")),
+        extended=Later(partial(accelerators.unknown, limits, requests)),
+        memory_limit=bytes_of(limits.get("memory")),
         index=index,
         model_mounts=tuple([text(one.get("mountPath")) for one in mounts if one.get("name") == MODEL_VOLUME]),
     )
@@ -90,10 +91,6 @@ def _watched(env: list[Object]) -> Iterator[tuple[str, str]]:
     for item in env:
         if text(item.get("name")) in WATCHED and "valueFrom" not in item:
             yield item["name"], text(item.get("value"))
-
-
-def _extended(resources: Object) -> tuple[str, ...]:
-    return accelerators.unknown(mapping(resources.get("limits")), mapping(resources.get("requests")))
 
 
 def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) -> tuple[str, ...]:

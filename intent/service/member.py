@@ -116,7 +116,7 @@ def member(lws: Object) -> Member | None:
     asked = read_annotations(written)[0]
     return replace(
         one if revision_of(service, one.group) is not None else replace(one, group="", scheduler=""),
-        roles=_roles(written.get(ROLES)),
+        roles=frozenset(map(str.strip, text(written.get(ROLES)).split(","))) - {""},
         queue=text(written.get(QUEUE_NAME)),
         kv_transfer=served.kv_transfer,
         routing=asked.routing,
@@ -161,7 +161,8 @@ def _workload(lws: Object, service: str, own: Object) -> Member:
         scheduler=_scheduler(templates) if group else "",
         group=group,
         revision=revision_of(service, group) or read_revision(own),
-        priority_classes=_priority_classes(templates),
+        priority_classes=tuple(sorted({text(_spec(one).get("priorityClassName")) for one in templates}))
+        or ("",),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
         uid=text(metadata.get("uid")),
@@ -218,10 +219,6 @@ def _component_type(own: Object) -> ComponentType:
     return next((known for known in COMPONENT_TYPES if known == value), "worker")
 
 
-def _roles(value: Any) -> frozenset[str]:
-    return frozenset(role.strip() for role in text(value).split(",") if role.strip())
-
-
 def group_of(lws: Object) -> str:
     """Return the PodGroup that all templates name; empty if they name none, several, or no possible name."""
     group = agreed(text(annotations(one).get(GROUP_NAME)) for one in _templates(lws))
@@ -232,10 +229,6 @@ def _scheduler(templates: tuple[Object, ...]) -> str:
     """Return the scheduler that all templates name; empty for the default scheduler."""
     name = agreed(text(_spec(template).get("schedulerName")) for template in templates)
     return "" if name == NO_GANG else name
-
-
-def _priority_classes(templates: tuple[Object, ...]) -> tuple[str, ...]:
-    return tuple(sorted({text(_spec(template).get("priorityClassName")) for template in templates})) or ("",)
 
 
 def _count(value: Any) -> int:

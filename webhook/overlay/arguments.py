@@ -112,16 +112,13 @@ def _edits(base: list[str], other: list[str]) -> list[tuple[int, int, list[str]]
         segments = list(_segments(middle, changed))
         if _work(segments) > WORK:
             return None
+    pairs = ((at, to, middle[at:below], changed[to:under]) for at, below, to, under in segments)
     return [
         (start + at + i, start + at + j, changed[to + k : to + m])
-        for at, below, to, under in segments
-        for kind, i, j, k, m in _opcodes(middle[at:below], changed[to:under])
+        for at, to, old, new in pairs
+        for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if kind != "equal"
     ]
-
-
-def _opcodes(one: list[str], other: list[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    return SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
 
 
 Segment = tuple[int, int, int, int]
