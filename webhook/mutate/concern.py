@@ -1,6 +1,6 @@
 """One row per concern: its mutator, the paths that it writes, its rules, and how an author opts out.
 
-A mutator is a plain function, of the whole input or of each template (`for_launches` …). A rule is found by
+A mutator is a plain function, of the whole input or of each launch (`for_launches` …). A rule is found by
 the path of a field, for `fusioninfer explain` and docs/codes.md. Tests check that each field that a mutator
 writes has a rule of its row, and is one of its paths.
 """
