@@ -13,7 +13,7 @@ from plan.amounts import PODS, Amounts, accelerators, shown
 from plan.demand import Demand
 from plan.progress import Counts, Progress, Standing
 from plan.supply import NAME, Supply, obstacle, shape
-from plan.workload import Pods, Workload
+from plan.workload import Workload
 
 MOST_STEPS: Final = 128
 """The most rows that are computed: of more nodes, several are added at once."""
@@ -121,10 +121,9 @@ def _listed(names: Sequence[str]) -> str:
 def _waiting(progress: Progress, nodes: Sequence[Supply]) -> Iterator[str]:
     """Yield what each workload lacks that has not started as a whole."""
     for standing in progress.standings:
-        pending = [role for role, count in enumerate(standing.pending) if count]
-        groups = standing.required if any(standing.required) else standing.only(pending[0] if pending else 0)
+        groups = next(standing.next(), standing.only(0, 0))
         names = _names(progress, standing, groups)
-        if standing.workload.waits and pending:
+        if standing.workload.waits and not standing.is_complete:
             yield f"{_listed(names)}: {standing.workload.waits}"
         elif standing.is_waiting:
             pods = standing.pods(groups)
@@ -161,26 +160,27 @@ def _lack(node: Supply, demand: Demand) -> str:
 
 def _further(end: Progress, nodes: Sequence[Supply]) -> Iterator[Further]:
     """Yield what further nodes would start: of each shape, those with the most accelerators first."""
-    wanted = sum((each.pods(each.pending) for each in end.standings if each.is_waiting), Pods())
     marks = {*end.room.labels} - {HOSTNAME, NAME}
     shapes: dict[str, Supply] = {}
-    for node in sorted(nodes, key=lambda node: -accelerators(node.allocatable)) if wanted else ():
+    for node in sorted(nodes, key=lambda node: -accelerators(node.allocatable)):
         shapes.setdefault(shape(node, marks), node)
-    for words, node in islice(shapes.items(), MOST_SHAPES):
-        empty = replace(node, used=Amounts(), labels={**node.labels, HOSTNAME: "", NAME: ""})
-        yield _first_start(end, empty, words, wanted)
+    if any(standing.is_waiting for standing in end.standings):
+        for words, node in islice(shapes.items(), MOST_SHAPES):
+            empty = replace(node, used=Amounts(), labels={**node.labels, HOSTNAME: "", NAME: ""})
+            yield _first_start(end, empty, words)
 
 
-def _first_start(end: Progress, node: Supply, words: str, wanted: Pods) -> Further:
-    """Add nodes of a shape until something starts."""
-    progress = deepcopy(end)
-    slots = progress.room.slots(node)
-    for count in range(1, 1 + wanted.total()) if any(slots[demand] for demand in wanted) else ():
-        progress.add([node])
+def _first_start(end: Progress, node: Supply, words: str) -> Further:
+    """Add nodes of a shape until something starts: as many at once as certainly start nothing, and one."""
+    progress, count = deepcopy(end), 0
+    while more := progress.fewest(node):
+        for part in filter(None, (more - 1, 1)):
+            progress.add([node] * part)
+        count += more
         both = zip(end.standings, progress.standings, strict=True)
-        more = ((old, tuple(map(sub, new.started, old.started))) for old, new in both)
-        if starts := tuple(name for old, groups in more for name in _names(end, old, groups)):
-            return Further(count, words, starts)
+        starts = [(old, tuple(map(sub, new.started, old.started))) for old, new in both]
+        if names := tuple(name for old, groups in starts for name in _names(end, old, groups)):
+            return Further(count, words, names)
     return Further(0, words)
 
 

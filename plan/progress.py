@@ -8,10 +8,11 @@ so each has what the others leave. So it is of pods of no gang, which another sc
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import add, sub
+from typing import Any
 
 from plan.room import Room
 from plan.supply import Supply
@@ -30,6 +31,8 @@ class Standing:
     """Whichever nodes the scheduler takes."""
     uncertain: Counts
     """The next ones, which may have started too."""
+    like: int = 0
+    """Equal for workloads whose pods and numbers of groups are equal."""
     alone: frozenset[int] = frozenset()
     """In a plan, of a blocked workload: the required roles of which one group would fit by itself."""
 
@@ -58,6 +61,13 @@ class Standing:
         """Return a number of groups of one role."""
         return tuple(count if each == role else 0 for each in range(len(self.started)))
 
+    def next(self) -> Iterator[Counts]:
+        """Yield which groups may start next: the required ones together, else one of any role."""
+        if any(self.required):
+            yield self.required
+        else:
+            yield from (self.only(role) for role, count in enumerate(self.pending) if count)
+
     def pods(self, counts: Counts) -> Pods:
         """Return the pods of the next groups."""
         each = zip(self.workload.roles, counts, strict=True)
@@ -83,20 +93,26 @@ class Progress:
 
     def __init__(self, workloads: Iterable[Workload]) -> None:
         """Start without a node: only what is on nodes already has started."""
-        self.standings = [
-            Standing(each, tuple(role.whole for role in each.roles), (0,) * len(each.roles))
-            for each in workloads
-        ]
+        self.standings: list[Standing] = []
+        alike: dict[Any, int] = {}
+        for each in workloads:
+            known = alike.setdefault((each.is_gang, *(role.counted for role in each.roles)), len(alike))
+            counts = tuple(role.whole for role in each.roles)
+            self.standings.append(Standing(each, counts, (0,) * len(counts), known))
         roles = [role for each in self.standings for role in each.workload.roles]
         demands = (pod.demand for role in roles for pod in role.shapes)
         self.room = Room(dict.fromkeys((*demands, *(role.demand for role in roles))))
         self.unsure: Pods = Counter()
         """The pods of all groups that may have started."""
+        self._missing: dict[Any, Pods] = {}
+        self._most: dict[Any, Counts] = {}
+        """What is known of equal workloads until something changes, for what else it depends on."""
 
     def add(self, nodes: Iterable[Supply]) -> None:
         """Add nodes, and start what has room."""
         for node in nodes:
             self.room.add(node)
+        self._forget()
         waiting = sorted((each for each in self.standings if each.is_waiting), key=_rank)
         for each in waiting:
             if not each.workload.is_gang:
@@ -118,33 +134,69 @@ class Progress:
         """Start groups, which may be none, and note which others may start."""
         if any(groups):
             self.room.take(standing.pods(groups))
-        self.unsure = self.unsure - standing.pods(standing.uncertain)
-        standing.started = tuple(map(add, standing.started, groups))
-        standing.uncertain = self._most(standing)
-        self.unsure = self.unsure + standing.pods(standing.uncertain)
+            standing.started = tuple(map(add, standing.started, groups))
+            self._forget()
+        key = standing.like, standing.started
+        if key not in self._most:
+            self._most[key] = self._may_start(standing)
+        if self._most[key] != standing.uncertain:
+            self.unsure = self.unsure - standing.pods(standing.uncertain) + standing.pods(self._most[key])
+            standing.uncertain = self._most[key]
+            self._missing.clear()
+
+    def _forget(self) -> None:
+        self._missing.clear()
+        self._most.clear()
 
     def _sure(self, standing: Standing, role: int) -> int:
         """Return how many further groups of a role are sure to have room."""
         counts = range(1, standing.pending[role] + 1)
         return bisect(counts, False, key=lambda count: not self.is_sure(standing, standing.only(role, count)))
 
-    def is_sure(self, standing: Standing, groups: Counts) -> bool:
-        """Return whether groups have room together, whatever others may have started.
+    def missing(self, standing: Standing, groups: Counts) -> Pods:
+        """Return how many slots groups lack to have room together, whatever others may have started.
 
         The required groups come before all others of a workload, and these in any order of their roles.
         """
+        key = standing.like, standing.started, standing.uncertain, groups
+        if key not in self._missing:
+            self._missing[key] = self._count_missing(standing, groups)
+        return self._missing[key]
+
+    def _count_missing(self, standing: Standing, groups: Counts) -> Pods:
         is_first = any(standing.required)
         others = zip(standing.uncertain, groups, strict=True)
         own = tuple(may if count or is_first else 0 for may, count in others)
         everyone = self.unsure - standing.pods(own) + standing.pods(groups)
+        lacks = Pods()
         for role, count in zip(standing.workload.roles, groups, strict=True):
             those = role.pods(count)
             asked = next(iter(those)) if len(those) == 1 else role.demand
-            if self.room.left(asked, everyone - those) < those.total():
-                return False
-        return True
+            lacks |= Pods({asked: those.total() - self.room.left(asked, everyone - those)})
+        return lacks
 
-    def _most(self, standing: Standing) -> Counts:
+    def is_sure(self, standing: Standing, groups: Counts) -> bool:
+        """Return whether groups have room together, whatever others may have started."""
+        return not self.missing(standing, groups)
+
+    def fewest(self, node: Supply) -> int:
+        """Return how many nodes like one must be added until something starts; 0 if they start nothing.
+
+        With more nodes more groups may start, so it may take more.
+        """
+        slots = self.room.slots(node)
+        waiting = (each for each in self.standings if each.is_waiting)
+        lacks = [self.missing(each, groups) for each in waiting for groups in each.next()]
+        return min(
+            (
+                max(1, *(-(-count // slots[demand]) for demand, count in lack.items()))
+                for lack in lacks
+                if all(slots[demand] for demand in lack)
+            ),
+            default=0,
+        )
+
+    def _may_start(self, standing: Standing) -> Counts:
         """Return how many groups may start: the required ones together, then those of each role."""
         first, pending = standing.required, standing.pending
         if not standing.workload.is_gang:  # its pods come one by one, in any order

@@ -5,12 +5,12 @@ the most slots that it can take on any node; at most, it takes only what it requ
 the same number. So it does not matter which nodes a scheduler prefers.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from plan.amounts import UNLIMITED, is_device
+from plan.amounts import UNLIMITED, Amounts, is_device
 from plan.demand import Demand
 from plan.supply import Supply, Taint, keys, obstacle
 from plan.workload import Pods
@@ -33,12 +33,15 @@ class Room:
         self._resources = sorted({name for asked in self._asked.values() for name in asked})
         self.labels = frozenset[str]().union(*map(keys, self._asked))
         """The labels of nodes that count."""
-        self._slots: dict[NodeKind, Counter[Demand]] = {}
+        self._kinds: dict[NodeKind, Counter[Demand]] = {}
         self._loss = Counter[tuple[Demand, Demand]]()
         """The most slots of the second demand that a pod of the first takes, on any node."""
         self._low = Counter[Demand]()
         """The slots that are left at least."""
-        self._nodes = Counter[NodeKind]()
+        self._slots = Counter[Demand]()
+        """The slots of all nodes, whatever is on them."""
+        self._free = defaultdict[frozenset[Demand], Amounts](Amounts)
+        """What nodes have together, by the demands that have a slot there."""
         self.taken: Pods = Counter()
         """The pods that are sure to be there."""
 
@@ -46,20 +49,22 @@ class Room:
 
     def add(self, node: Supply) -> None:
         """Add a node."""
-        self._low.update(self.slots(node))
-        self._nodes[self._kind(node)] += 1
+        slots = self.slots(node)
+        self._low.update(slots)
+        self._slots.update(slots)
+        self._free[frozenset(+slots)].update(dict(self._kind(node).free))
 
-    def slots(self, node: Supply) -> Mapping[Demand, int]:
+    def slots(self, node: Supply) -> Pods:
         """Return how many pods of each demand a node has room for."""
         kind = self._kind(node)
-        if kind not in self._slots:
-            self._slots[kind] = Counter({demand: self._count(demand, kind) for demand in self._asked})
-            here = [demand for demand, count in self._slots[kind].items() if count]
+        if kind not in self._kinds:
+            slots = self._kinds[kind] = Counter({each: self._count(each, kind) for each in self._asked})
+            here = [demand for demand, count in slots.items() if count]
             scarce = self._scarce(here, dict(kind.free))
             for taker, loser in product(here, here):
-                most = min(self._slots[kind][loser], self._takes(taker, loser, scarce))
+                most = min(slots[loser], self._takes(taker, loser, scarce))
                 self._loss[taker, loser] = max(self._loss[taker, loser], most)
-        return self._slots[kind]
+        return self._kinds[kind]
 
     def _kind(self, node: Supply) -> NodeKind:
         return NodeKind(
@@ -118,17 +123,12 @@ class Room:
     def may_take(self, pods: Pods) -> bool:
         """Return whether there may be room for pods together, if all pods are placed as well as possible."""
         there = pods + self.taken
-        return all(self._may_be(there, where) for where in {demand.where for demand in pods})
-
-    def _may_be(self, there: Pods, where: tuple[str, ...]) -> bool:
-        """Return whether the nodes that pods of a selector may use have what these pods request together."""
-        alike = {demand: count for demand, count in there.items() if demand.where == where}
-        slots, free, asked = Counter[Demand](), Counter[str](), Counter[str]()
-        for kind, many in self._nodes.items():
-            here = self._slots[kind]
-            if any(here[demand] for demand in alike):
-                slots.update({demand: many * here[demand] for demand in alike})
-                free.update({name: many * amount for name, amount in kind.free})
-        for demand, count in alike.items():
-            asked.update({name: count * amount for name, amount in demand.requests})
-        return asked <= free and Counter(alike) <= slots
+        for where in {demand.where for demand in pods}:
+            alike = Pods({demand: count for demand, count in there.items() if demand.where == where})
+            free = sum((has for here, has in self._free.items() if not here.isdisjoint(alike)), Amounts())
+            asked = Amounts()
+            for demand, count in alike.items():
+                asked.update({name: count * amount for name, amount in demand.requests})
+            if not (alike <= self._slots and asked <= free):
+                return False
+        return True

@@ -208,6 +208,13 @@ def test_the_next_nodes_that_start_something_are_counted_by_shape() -> None:
     assert further(large) == [(497, "8 nvidia.com/gpu", 1)]
 
 
+def test_more_nodes_than_pods_wait_may_be_needed() -> None:
+    """Three pods of 8 GPUs may take all 8 slots of the large node, and what else has room for a pod of 1."""
+    services = [ungrouped("a", role("worker", 1, 3)), ungrouped("b", role("worker", gpus=1))]
+
+    assert further(forecast(services, nodes("1x8,1x2")))[1] == (8, "2 nvidia.com/gpu", 1)
+
+
 def test_equal_machines_are_one_shape_and_labels_that_count_tell_shapes_apart() -> None:
     """Memory differs by less than a GiB; only the pods' selector makes pools different."""
     there = [machine(memory=512 * 2**30 + at, pool="ab"[at % 2]) for at in range(6)]
