@@ -100,7 +100,7 @@ def _alone(progress: Progress, standing: Standing) -> frozenset[int]:
     """Return the required roles of which a group would fit by itself."""
     is_blocked = standing.is_waiting and not any((*standing.started, *standing.uncertain))
     needed = [role for role, count in enumerate(standing.required) if count and is_blocked]
-    return frozenset(role for role in needed if progress.is_sure(standing, standing.only(role)))
+    return frozenset(role for role in needed if not progress.missing(standing, standing.only(role)))
 
 
 def _names(progress: Progress, standing: Standing, groups: Counts) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ so each has what the others leave. So it is of pods of no gang, which another sc
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import add, sub
 from typing import Any
@@ -96,9 +96,9 @@ class Progress:
         self.standings: list[Standing] = []
         alike: dict[Any, int] = {}
         for each in workloads:
-            known = alike.setdefault((each.is_gang, *(role.counted for role in each.roles)), len(alike))
-            counts = tuple(role.whole for role in each.roles)
-            self.standings.append(Standing(each, counts, (0,) * len(counts), known))
+            equal = (each.is_gang, *(replace(role, name="", whole=0) for role in each.roles))
+            like, counts = alike.setdefault(equal, len(alike)), tuple(role.whole for role in each.roles)
+            self.standings.append(Standing(each, counts, (0,) * len(counts), like))
         roles = [role for each in self.standings for role in each.workload.roles]
         demands = (pod.demand for role in roles for pod in role.shapes)
         self.room = Room(dict.fromkeys((*demands, *(role.demand for role in roles))))
@@ -116,22 +116,22 @@ class Progress:
         waiting = sorted((each for each in self.standings if each.is_waiting), key=_rank)
         for each in waiting:
             if not each.workload.is_gang:
-                self._start(each, each.only(0, 0))
+                self._start(each)
         for _, group in groupby(waiting, _rank):
             # of workloads that have not started, those without pods on nodes come first
             peers = sorted(group, key=lambda each: any(each.started))
             for each in peers:
                 if any(first := each.required):
-                    self._start(each, first if self.is_sure(each, first) else each.only(0, 0))
+                    self._start(each, () if self.missing(each, first) else first)
             ready = [each for each in peers if not any(each.required)]
             for each in ready:
-                self._start(each, each.only(0, 0))
+                self._start(each)
             for each in ready:  # whichever has its turn first
                 for role in range(len(each.started)):
                     self._start(each, each.only(role, self._sure(each, role)))
 
-    def _start(self, standing: Standing, groups: Counts) -> None:
-        """Start groups, which may be none, and note which others may start."""
+    def _start(self, standing: Standing, groups: Counts = ()) -> None:
+        """Start groups, if any, and note which others may start."""
         if any(groups):
             self.room.take(standing.pods(groups))
             standing.started = tuple(map(add, standing.started, groups))
@@ -151,7 +151,9 @@ class Progress:
     def _sure(self, standing: Standing, role: int) -> int:
         """Return how many further groups of a role are sure to have room."""
         counts = range(1, standing.pending[role] + 1)
-        return bisect(counts, False, key=lambda count: not self.is_sure(standing, standing.only(role, count)))
+        return bisect(
+            counts, False, key=lambda count: bool(self.missing(standing, standing.only(role, count)))
+        )
 
     def missing(self, standing: Standing, groups: Counts) -> Pods:
         """Return how many slots groups lack to have room together, whatever others may have started.
@@ -175,10 +177,6 @@ class Progress:
             lacks |= Pods({asked: those.total() - self.room.left(asked, everyone - those)})
         return lacks
 
-    def is_sure(self, standing: Standing, groups: Counts) -> bool:
-        """Return whether groups have room together, whatever others may have started."""
-        return not self.missing(standing, groups)
-
     def fewest(self, node: Supply) -> int:
         """Return how many nodes like one must be added until something starts; 0 if they start nothing.
 
@@ -186,15 +184,13 @@ class Progress:
         """
         slots = self.room.slots(node)
         waiting = (each for each in self.standings if each.is_waiting)
-        lacks = [self.missing(each, groups) for each in waiting for groups in each.next()]
-        return min(
-            (
-                max(1, *(-(-count // slots[demand]) for demand, count in lack.items()))
-                for lack in lacks
-                if all(slots[demand] for demand in lack)
-            ),
-            default=0,
+        lacks = (self.missing(each, groups) for each in waiting for groups in each.next())
+        numbers = (
+            max(1, *(-(-count // slots[demand]) for demand, count in lack.items()))
+            for lack in lacks
+            if lack.keys() <= (+slots).keys()
         )
+        return min(numbers, default=0)
 
     def _may_start(self, standing: Standing) -> Counts:
         """Return how many groups may start: the required ones together, then those of each role."""

@@ -62,8 +62,9 @@ class Room:
             here = [demand for demand, count in slots.items() if count]
             scarce = self._scarce(here, dict(kind.free))
             for taker, loser in product(here, here):
-                most = min(slots[loser], self._takes(taker, loser, scarce))
-                self._loss[taker, loser] = max(self._loss[taker, loser], most)
+                has, needs = self._asked[taker], self._asked[loser]
+                takes = max((-(-has[name] // needs[name]) for name in scarce if needs[name]), default=0)
+                self._loss[taker, loser] = max(self._loss[taker, loser], min(slots[loser], takes))
         return self._kinds[kind]
 
     def _kind(self, node: Supply) -> NodeKind:
@@ -87,20 +88,16 @@ class Room:
         """
         asked = [self._asked[demand] for demand in here]
         limited = [name for name in free if free[name] < UNLIMITED]
-        devices = [name for name in limited if is_device(name) and free[name]]
-        if len(devices) != 1 or not all(each[devices[0]] for each in asked):
+        shared = (name for name in limited if is_device(name) and all(each[name] for each in asked))
+        device = next(shared, None)
+        if device is None:
             return limited
-        (device,) = devices
-        most = {
-            name: any(each[name] * free[device] > each[device] * free[name] for each in asked)
+        most = [
+            name
             for name in limited
-        }
-        return [name for name in limited if name == device or most[name]]
-
-    def _takes(self, taker: Demand, loser: Demand, scarce: Iterable[str]) -> int:
-        """Return by how much a pod of one demand lowers the slots of another on a node, at most."""
-        has, needs = self._asked[taker], self._asked[loser]
-        return max((-(-has[name] // needs[name]) for name in scarce if needs[name]), default=0)
+            if any(each[name] * free[device] > each[device] * free[name] for each in asked)
+        ]
+        return [device, *most]
 
     # --- at least ------------------------------------------------------------------------------------
 

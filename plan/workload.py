@@ -58,11 +58,6 @@ class RolePods:
         workers = Pods({self.shapes[-1].demand: count * (self.size - 1)})
         return Pods({self.shapes[0].demand: count}) + workers
 
-    @property
-    def counted(self) -> tuple[object, ...]:
-        """What decides where its groups have room: equal for equal roles of other services."""
-        return self.size, self.replicas, self.required, *(pod.demand for pod in self.shapes)
-
     def label(self, group: int) -> str:
         """Return the name of a group as tables show it; without its index if there is only one."""
         return f"{self.role}-{group}" if self.replicas > 1 else self.role
