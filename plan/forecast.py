@@ -55,19 +55,12 @@ class Forecast:
     waiting: tuple[str, ...]
     """Why groups wait, one sentence for each service."""
     further: tuple[Further, ...]
-    idle: int
-    """How many accelerators no group has that has started."""
     notes: tuple[str, ...]
 
     @property
     def complete(self) -> bool:
         """Whether every group starts."""
         return all(standing.is_complete for standing in self.steps[-1].standings)
-
-    @property
-    def unknown(self) -> bool:
-        """Whether it is not known of a workload which devices it takes."""
-        return any(workload.unknown for workload in self.workloads)
 
 
 def forecast(
@@ -85,13 +78,11 @@ def forecast(
         count = size
         standings = (replace(each, alone=_alone(progress, each)) for each in progress.standings)
         steps.append(ForecastStep(size, gpus, tuple(standings)))
-    taken = (count * accelerators(dict(demand.requests)) for demand, count in progress.room.taken.items())
     return Forecast(
         tuple(workloads),
         tuple(steps),
         tuple(_waiting(progress, nodes)),
         tuple(_further(progress, nodes)),
-        sum(accelerators(node.allocatable - node.used) for node in nodes) - sum(taken),
         (*notes, *_notes(workloads, nodes), *([f"nodes are added {by} at a time"] if by > 1 else [])),
     )
 

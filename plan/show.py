@@ -93,12 +93,11 @@ def _letters(workload: Workload, counts: Counts) -> str:
 
 
 def as_text(plan: Forecast) -> str:
-    """Render a plan for a terminal: what waits for what, and what is idle, is below the tables."""
+    """Render a plan for a terminal: what waits for what is below the tables."""
     lines = (
         *(line for title, rows in tables(plan) for line in (title, *aligned(rows), "")),
         *(f"waiting: {sentence}" for sentence in plan.waiting),
         *(f"next: {further}" for further in plan.further),
-        f"idle GPUs: {NOT_KNOWN if plan.unknown else plan.idle}",
         *(f"note: {note}" for note in plan.notes),
     )
     return "".join(f"{printable(line)}\n" for line in lines)
@@ -127,7 +126,6 @@ def as_data(plan: Forecast) -> dict[str, Any]:
         "next": [
             {"nodes": more.nodes, "like": more.shape, "starts": list(more.starts)} for more in plan.further
         ],
-        "idle": {"gpus": None if plan.unknown else plan.idle},
         "notes": list(plan.notes),
     }
 

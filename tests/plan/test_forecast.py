@@ -230,14 +230,6 @@ def test_without_groups_that_could_start_no_further_nodes_are_tried() -> None:
     assert forecast([gang("a", WORKER, held="no PodGroup")], nodes("2x8")).further == ()
 
 
-@pytest.mark.parametrize(
-    ("service", "shapes", "idle"),
-    [(DISAGGREGATED, "9x8", 24), (gang("a", role("worker", 2, 2)), "2x8,1x4", 4)],
-)
-def test_gpus_that_no_group_has_are_counted(service: Workload, shapes: str, idle: int) -> None:
-    assert forecast([service], nodes(shapes)).idle == idle
-
-
 # --- what is not known, and what is not modelled -------------------------------------------------------
 
 
@@ -247,7 +239,7 @@ def test_a_service_of_which_claims_are_not_known_is_on_no_node_and_others_are() 
     plan = forecast([claims, gang("a", WORKER)], nodes("3x8"))
 
     assert started(plan.steps[-1]) == {"a/worker"}
-    assert (plan.complete, plan.unknown, plan.waiting, plan.further) == (False, True, (), ())
+    assert (plan.complete, plan.waiting, plan.further) == (False, (), ())
     assert [status(standing) for standing in plan.steps[-1].standings] == ["Not known", "Full capacity"]
     assert plan.notes[0] == "x: not known whether its pods have room: claim gpus: why"
 
