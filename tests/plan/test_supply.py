@@ -108,12 +108,9 @@ SELECTED: dict[str, tuple[dict[str, Any], bool]] = {
     "one of two terms": (affinity(label("pool", "In", "b"), label("size", "In", "8")), True),
     "no terms": (affinity(), False),
     "an empty term": (affinity({}), False),
-    "a field": (
-        affinity({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}),
-        True,
-    ),
+    "a field": (affinity({"matchFields": label("metadata.name", "In", "n1")["matchExpressions"]}), True),
     "another field": (
-        affinity({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n2"]}]}),
+        affinity({"matchFields": label("metadata.name", "In", "n2")["matchExpressions"]}),
         False,
     ),
 }
