@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from importer.leaves import LeafPath, Origin, Tree, origins, value_at
 from intent.errors import FieldError
-from intent.names import is_dns_1035_label
 from intent.shapes import text
 
 OutcomeKind = Literal[
@@ -100,9 +99,9 @@ class Line(NamedTuple):
 class UntranslatableError(Exception):
     """An object of the input cannot be imported."""
 
-    def __init__(self, path: str, message: str, code: str = UNREADABLE, value: Any = None) -> None:
+    def __init__(self, path: str, message: str, code: str = UNREADABLE) -> None:
         super().__init__(message)
-        self.error = FieldError(path, value, message, code)
+        self.error = FieldError(path, None, message, code)
 
 
 @dataclass(slots=True)
@@ -164,16 +163,3 @@ ObjectKey = tuple[str, str]
 def key_of(tree: Tree) -> ObjectKey:
     """Return the key by which others refer to an object."""
     return text(value_at(tree, "metadata", "namespace")), text(value_at(tree, "metadata", "name"))
-
-
-def service_name(tree: Tree) -> str:
-    """Return the name of an object, by which its service is called too.
-
-    Raises:
-        UntranslatableError: it cannot name a service.
-    """
-    name = value_at(tree, "metadata", "name")
-    if not isinstance(name, str) or not is_dns_1035_label(name):
-        message = "must be a DNS label that begins with a letter: it names the service"
-        raise UntranslatableError("metadata.name", message, value=name)
-    return name

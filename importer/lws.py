@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from importer.account import Account, default, kept, lost, overridden, service_name, take
+from importer.account import Account, default, kept, lost, overridden, take
 from importer.launches import SGLANG, PodStart, is_launch, recognised
 from importer.leaves import (
     Leaf,
@@ -60,13 +60,12 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
     objects = {number: plain(tree) for number, tree in sorted(sets.items())}
     pairs = _pairs(objects)
     for number, obj in objects.items():
-        with account.importing(number):
-            name = service_name(sets[number])
-            if is_disaggregated_set(obj):
-                made = _set(sets[number], name, number, account)
-            else:
-                made = _member(sets[number], pairs.get(number, {SERVICE: name}), number, account)
-            account.objects.append(made)
+        name = text(metadata(obj).get("name"))
+        if is_disaggregated_set(obj):
+            made = _set(sets[number], name, number, account)
+        else:
+            made = _member(sets[number], pairs.get(number, {SERVICE: name}), number, account)
+        account.objects.append(made)
 
 
 # --- prefill and decode -------------------------------------------------------------------------------

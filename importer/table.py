@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from importer import lws
-from importer.account import STORED, Account, Outcome, UntranslatableError, take, unused
+from importer.account import STORED, UNREADABLE, Account, Outcome, take, unused
 from importer.kserve import translate as kserve
 from importer.leaves import LeafPath, Tree, at, tagged, value_at, without
 from importer.llmd import translate as llmd
 from importer.report import ImportResult, result
 from intent import Object
+from intent.errors import FieldError
 from intent.shapes import text
 
 FOREIGN: Final = frozenset({kserve.SERVICE, kserve.CONFIG, llmd.KIND})
@@ -26,15 +27,21 @@ _BY_SERVER: Final[tuple[LeafPath, ...]] = (
 )
 """The paths of what a cluster or a client adds to an object, and no manifest has."""
 _STORED: Final = Outcome("dropped", "it belongs to the object in the cluster, and to no manifest", STORED)
-_NAMED: Final[tuple[LeafPath, ...]] = (("apiVersion",), ("kind",), ("metadata", "name"))
+_NO_OBJECT: Final = FieldError("", None, "apiVersion, kind or metadata.name is missing: write it", UNREADABLE)
 
 
 def import_all(objects: Sequence[Object]) -> ImportResult:
     """Import all objects: each importer takes those that it reads out of those that are left."""
     account = Account()
     trees = {number: _manifest(tagged(number, obj), account) for number, obj in enumerate(objects)}
-    for translate in (kserve.translate, llmd.translate, lws.translate, _as_they_are):
+    for number in take(trees, "kustomize.config.k8s.io", "Kustomization", "Component"):
+        account.say(number, {(): unused("it is for kustomize")})
+    for number in [number for number, tree in trees.items() if not _is_object(tree)]:
+        del trees[number]
+        account.problems[number] = _NO_OBJECT
+    for translate in (kserve.translate, llmd.translate, lws.translate):
         translate(trees, account)
+    account.objects += trees.values()
     return result(objects, account)
 
 
@@ -47,12 +54,5 @@ def _manifest(tree: Tree, account: Account) -> Tree:
     return without(tree, _ANNOTATIONS) if at(tree, *_ANNOTATIONS) == {} else tree
 
 
-def _as_they_are(trees: dict[int, Tree], account: Account) -> None:
-    """Keep objects that belong to no system; refuse what is no object of Kubernetes."""
-    for number in take(trees, "kustomize.config.k8s.io", "Kustomization", "Component"):
-        account.say(number, {(): unused("it is for kustomize")})
-    for number, tree in trees.items():
-        with account.importing(number):
-            if not all(text(value_at(tree, *path)) for path in _NAMED):
-                raise UntranslatableError("", "apiVersion, kind or metadata.name is missing: write it")
-            account.objects.append(tree)
+def _is_object(tree: Tree) -> bool:
+    return all(text(value_at(tree, *path)) for path in (("apiVersion",), ("kind",), ("metadata", "name")))

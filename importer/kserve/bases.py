@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from importer.account import MISSING, Account, ObjectKey, UntranslatableError, overridden, service_name
+from importer.account import MISSING, Account, ObjectKey, UntranslatableError, key_of, overridden
 from importer.gotemplate import rendered
 from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, SYSTEM, data
@@ -49,7 +49,7 @@ def with_bases(
     Raises:
         UntranslatableError: a base is missing, or a template cannot be rendered.
     """
-    spec, name = at(tree, "spec"), service_name(tree)
+    spec, name = at(tree, "spec"), key_of(tree)[1]
     if not isinstance(spec, dict):
         raise UntranslatableError("spec", "must be an object with the service")
     names = [text(value_at(ref, "name")) for ref in items_at(spec, "baseRefs")]

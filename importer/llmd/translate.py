@@ -18,7 +18,6 @@ from importer.account import (
     key_of,
     lost,
     rules,
-    service_name,
     take,
 )
 from importer.gotemplate import rendered
@@ -84,7 +83,6 @@ def _translated(
     Raises:
         UntranslatableError: llm-d would refuse it, its BaseConfig is missing, or a template is not supported.
     """
-    service_name(tree)
     obj, spec = plain(tree), at(tree, "spec")
     model = artifact(text(value_at(spec, "modelArtifacts", "uri")))
     if model is None:

@@ -342,7 +342,7 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
         ),
         (service({"baseRefs": [{}], "template": main()}), "spec.baseRefs", MISSING, "without a name"),
         (service({"template": main(image="{{ .Spec.No }}")}), "", "FI966", "no field No"),
-        ({"apiVersion": GROUP, "kind": "LLMInferenceService"}, "metadata.name", "FI967", ""),
+        ({"apiVersion": GROUP, "kind": "LLMInferenceService"}, "", "FI967", "metadata.name is missing"),
     ],
 )
 def test_a_service_that_is_not_imported_is_a_problem(obj: Object, path: str, code: str, message: str) -> None:
