@@ -5,7 +5,6 @@ Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combi
 
 import re
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from importer.account import MISSING, Account, ObjectKey, UntranslatableError, key_of, overridden
@@ -29,31 +28,19 @@ _NOT_SHIPPED: Final = re.compile(rf"{PRESET}.*worker-pipeline-parallel")
 _OVERRIDDEN: Final = overridden("another base, or the service, has a value for it")
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """A service whose bases are merged in and whose templates are rendered."""
-
-    document: int
-    """Its index in the input."""
-    metadata: Tree
-    name: str
-    namespace: str
-    spec: Tree
-
-
 def with_bases(
-    document: int, tree: Tree, configs: Mapping[ObjectKey, Tree], account: Account
-) -> tuple[Merged, frozenset[ObjectKey]]:
+    tree: Tree, configs: Mapping[ObjectKey, Tree], account: Account
+) -> tuple[Tree, frozenset[ObjectKey]]:
     """Return a service with its bases merged in and its templates rendered, and the keys of these bases.
 
     Raises:
         UntranslatableError: a base is missing, or a template cannot be rendered.
     """
-    spec, name = at(tree, "spec"), key_of(tree)[1]
+    spec, (namespace, name) = at(tree, "spec"), key_of(tree)
     if not isinstance(spec, dict):
         raise UntranslatableError("spec", "must be an object with the service")
     names = [text(value_at(ref, "name")) for ref in items_at(spec, "baseRefs")]
-    namespace = text(value_at(tree, "metadata", "namespace")) or HOME
+    namespace = namespace or HOME
     refs = {name: _key(configs, namespace, name) for name in names}
     own = [key for key in map(refs.get, names) if key]
     asked = merged([spec, *(_spec(configs[key]) for key in own)])  # here bases are over the service
@@ -72,8 +59,7 @@ def with_bases(
     stands = set(origins(complete))
     gone = [each for each in origins(layers) if each not in stands and each.path[:2] != ("spec", "baseRefs")]
     account.leave(Leaf(None, tuple(gone)), _OVERRIDDEN)
-    service = Merged(document, at(tree, "metadata"), name, namespace, complete)
-    return service, frozenset((*known, *own))
+    return {**tree, "spec": complete}, frozenset((*known, *own))
 
 
 def _key(configs: Container[ObjectKey], namespace: str, name: str) -> ObjectKey | None:

@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Final
 
 from catalog.pickers.generations import POOLS
-from importer.account import Account, Outcome, default, lost, told
-from importer.kserve.bases import Merged
+from importer.account import Account, Outcome, default, key_of, lost, told
+from importer.kserve.bases import HOME
 from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, items_at, mapped, origins, value_at
 from importer.script import SHELLS, commands
 from importer.words import OF_LWS, GroupPod, StaysError
@@ -57,7 +57,7 @@ _FLAGS: Final = told(
 )
 
 
-def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree], bool]:
+def pod_of(pod: Tree, service: Tree, account: Account) -> tuple[dict[str, Tree], bool]:
     """Return a pod of KServe as the spec of a pod template, and whether its engine has a plain command.
 
     That is the command of a preset, to which FusionInfer adds launch, sizes and sidecar.
@@ -65,7 +65,7 @@ def pod_of(pod: Tree, service: Merged, account: Account) -> tuple[dict[str, Tree
     spec = _without(CERTIFICATES, fields_at(pod), "volumes", _NO_TLS, account)
     engine = next((each for each in items_at(spec, "containers") if value_at(each, "name") == MAIN), None)
     words = _arguments(engine)
-    if value_at(service.spec, "storageInitializer", "enabled") is not False:
+    if value_at(service, "spec", "storageInitializer", "enabled") is not False:
         spec = _without(INITIALIZER, spec, "initContainers", _INITIALIZER, account)
     if words is not None:
         spec = _without(SIDECAR, spec, "initContainers", _BY_SIDECAR, account)
@@ -95,15 +95,16 @@ def has_sidecar(pod: Tree) -> bool:
     return any(value_at(each, "name") == ROUTING_PROXY for each in items_at(pod, "initContainers"))
 
 
-def _init_container(container: Tree, service: Merged, account: Account) -> Tree:
+def _init_container(container: Tree, service: Tree, account: Account) -> Tree:
     """Return an init container; the routing sidecar of KServe as one of the author's, with our pool.
 
     It cannot read the pool: KServe gives the pods a ServiceAccount with that right, FusionInfer gives none.
     """
     if value_at(container, "name") != SIDECAR:
         return container
+    namespace, name = key_of(service)
     values = {
-        "--inference-pool": f"{service.namespace}/{service.name}{POOL_ENDING}",
+        "--inference-pool": f"{namespace or HOME}/{name}{POOL_ENDING}",
         "--pool-group": POOLS,
         GUARD: "false",
     }

@@ -3,8 +3,7 @@
 from typing import Final
 
 from catalog.pickers.generations import PICKERS
-from importer.account import Account, default, lost
-from importer.kserve.bases import Merged
+from importer.account import Account, default, key_of, lost
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, plain, value_at
 from intent import yaml
 from intent.names import api_name
@@ -19,10 +18,10 @@ PICKER: Final = "llm-d-0.10"
 GATEWAY_API: Final = "gateway.networking.k8s.io"
 
 
-def router(service: Merged, *, split: bool, account: Account) -> tuple[Tree, Tree]:
+def router(service: Tree, *, split: bool, account: Account) -> tuple[Tree, Tree]:
     """Return the role `router`, or None; and an HTTPRoute that needs no endpoint picker, or None."""
     route = _route(service, account)
-    scheduler = at(service.spec, "router", "scheduler")
+    scheduler = at(service, "spec", "router", "scheduler")
     if scheduler is None:
         return None, route and _manifest(service, route)
     pool, inline = at(scheduler, "pool", "ref", "name"), at(scheduler, "config", "inline")
@@ -55,10 +54,10 @@ def _configuration(inline: Tree, account: Account) -> dict[str, Tree]:
 # --- routes -------------------------------------------------------------------------------------------
 
 
-def _route(service: Merged, account: Account) -> Tree:
+def _route(service: Tree, account: Account) -> Tree:
     """Return the spec of the HTTPRoute; empty if there is none."""
-    route = fields_at(service.spec, "router", "route", "http", "spec")
-    gateways = items_at(service.spec, "router", "gateway", "refs")
+    route = fields_at(service, "spec", "router", "route", "http", "spec")
+    gateways = items_at(service, "spec", "router", "gateway", "refs")
     if route and gateways:
         account.leave(route.get("parentRefs", []), default("`router.gateway.refs` takes its place"))
         kind = {"group": Leaf(GATEWAY_API), "kind": Leaf("Gateway")}
@@ -69,37 +68,40 @@ def _route(service: Merged, account: Account) -> Tree:
     return route
 
 
-def _rule(service: Merged, rule: Tree, account: Account) -> Tree:
+def _rule(service: Tree, rule: Tree, account: Account) -> Tree:
     """Return a rule whose backends are ours: no backend for the pool, and the Service for leaders."""
     backends = items_at(rule, "backendRefs")
     if not backends or not all(isinstance(backend, dict) for backend in backends):
         return rule
-    picks = at(service.spec, "router", "scheduler") is not None
+    picks = at(service, "spec", "router", "scheduler") is not None
     if picks and len(backends) == 1 and _is_pool(service, backends[0]):
         account.leave(backends, _POOL)
         return {key: value for key, value in rule.items() if key != "backendRefs"}
     return {**rule, "backendRefs": [_backend(service, backend, account) for backend in backends]}
 
 
-def _is_pool(service: Merged, backend: Tree) -> bool:
-    names = (f"{service.name}-inference-pool", None)
+def _is_pool(service: Tree, backend: Tree) -> bool:
+    names = (f"{key_of(service)[1]}-inference-pool", None)
     return value_at(backend, "kind") == "InferencePool" and value_at(backend, "name") in names
 
 
-def _backend(service: Merged, backend: dict[str, Tree], account: Account) -> Tree:
+def _backend(service: Tree, backend: dict[str, Tree], account: Account) -> Tree:
     kind, name = text(value_at(backend, "kind")) or "Service", value_at(backend, "name")
-    of_workload = kind == "Service" and name == f"{service.name}-kserve-workload-svc"
+    of_workload = kind == "Service" and name == f"{key_of(service)[1]}-kserve-workload-svc"
     if not of_workload and not _is_pool(service, backend):
         return backend
     account.leave(picked(backend, "group", "kind", "port"), _SERVICE)
-    name_of_ours = (at(backend, "name") or Leaf(None)).having(api_name(service.name))
+    name_of_ours = (at(backend, "name") or Leaf(None)).having(api_name(key_of(service)[1]))
     return {"name": name_of_ours, "port": Leaf(API_PORT), **picked(backend, "weight")}
 
 
-def _manifest(service: Merged, route: Tree) -> Tree:
+def _manifest(service: Tree, route: Tree) -> Tree:
     return {
         "apiVersion": Leaf(f"{GATEWAY_API}/v1"),
         "kind": Leaf("HTTPRoute"),
-        "metadata": {"name": Leaf(f"{service.name}-route"), **picked(service.metadata, "namespace")},
+        "metadata": {
+            "name": Leaf(f"{key_of(service)[1]}-route"),
+            **picked(at(service, "metadata"), "namespace"),
+        },
         "spec": route,
     }

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from importer.account import Account, default, ignored, lost
-from importer.kserve.bases import Merged
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
@@ -34,13 +33,14 @@ _ROUTED: Final = default("routes by the name of the model are written out")
 _STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
 
 
-def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
+def translated(number: int, service: Tree, account: Account) -> tuple[Tree, ...]:
     """Return the InferenceService, and what has no place in it."""
-    spec, split = service.spec, at(service.spec, "prefill") is not None
+    spec = at(service, "spec")
+    split = at(spec, "prefill") is not None
     workloads = {"decode" if split else "worker": spec}
     if split:
         workloads = {"prefill": at(spec, "prefill"), **workloads}
-    roles = [_role(name, workload, service, account) for name, workload in workloads.items()]
+    roles = [_role(name, workload, service, number, account) for name, workload in workloads.items()]
     routing, route = router(service, split=split, account=account)
     obj = {
         "apiVersion": Leaf(API_VERSION),
@@ -51,13 +51,13 @@ def translated(service: Merged, account: Account) -> tuple[Tree, ...]:
     return obj, *([route] if route else [])
 
 
-def _metadata(service: Merged, routing: Tree, account: Account) -> Tree:
+def _metadata(service: Tree, routing: Tree, account: Account) -> Tree:
     """Return the metadata; with KServe's release of the endpoint picker, if that is configured."""
-    own = picked(service.metadata, "name", "namespace")
+    own = picked(at(service, "metadata"), "name", "namespace")
     is_configured = not fields_at(routing).keys().isdisjoint(("endpointPickerConfig", "configRef"))
     ours = {"annotations": {PICKER: Leaf(GENERATION)}} if is_configured else {}
     for key in ("labels", "annotations"):
-        fields = fields_at(service.metadata, key)
+        fields = fields_at(service, "metadata", key)
         account.leave([value for name, value in fields.items() if name.startswith(_THEIRS)], _NOT_READ)
         kept = {name: value for name, value in fields.items() if _THEIRS not in name} | ours.get(key, {})
         own |= {key: kept} if kept else {}
@@ -91,7 +91,7 @@ def _model(spec: Tree, account: Account) -> dict[str, Tree]:
 # --- roles --------------------------------------------------------------------------------------------
 
 
-def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[str, Tree]:
+def _role(name: str, workload: Tree, service: Tree, number: int, account: Account) -> dict[str, Tree]:
     parallelism, has_workers = at(workload, "parallelism"), at(workload, "worker") is not None
     nodes = _nodes(parallelism) if has_workers else 1
     pods = [pod_of(at(workload, "template"), service, account)]
@@ -114,17 +114,17 @@ def _role(name: str, workload: Tree, service: Merged, account: Account) -> dict[
     launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
     if nodes > 1 and not is_plain:
         path = "spec.prefill.template" if name == "prefill" else "spec.template"
-        account.stays(service.document, path, _STAYS)
+        account.stays(number, path, _STAYS)
     for field, (pod, _), ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
         role[field] = _template(pod, workload, service, ours, account)
     return role
 
 
-def _template(pod: Tree, workload: Tree, service: Merged, ours: dict[str, Tree], account: Account) -> Tree:
+def _template(pod: Tree, workload: Tree, service: Tree, ours: dict[str, Tree], account: Account) -> Tree:
     """Return a pod template, with the labels and annotations that KServe passes on to pods."""
     metadata: dict[str, dict[str, Tree]] = {}
     for key, prefixes in PASSED.items():
-        own = fields_at(service.metadata, key).items()
+        own = fields_at(service, "metadata", key).items()
         passed = {name: value for name, value in own if name.startswith(prefixes)}
         metadata[key] = {**passed, **fields_at(workload, key)}
     account.leave(metadata["annotations"].pop(ROUTING, []), _ROUTED)

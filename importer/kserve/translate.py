@@ -36,8 +36,8 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
     for number in (number for number in placed if number not in bases):
         account.say(number, OF_AUTHORS)
         with account.importing(number):
-            service, keys = with_bases(number, placed[number], configs, account)
-            account.objects += translated(service, account)
+            service, keys = with_bases(placed[number], configs, account)
+            account.objects += translated(number, service, account)
             without_use -= keys
     for number, key in bases.items():
         outcomes = OF_PRESETS if key[1].startswith(PRESET) else OF_AUTHORS
