@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from importer.gotemplate import FUNCTIONS, Function, Pointer, Value
+from importer.kserve.merge import POINTERS
 from intent import Object
 from intent.shapes import mapping, text
 
@@ -41,44 +42,32 @@ Long names of children are not shortened: the output has none of them.
 
 # --- the service by its names in Go -------------------------------------------------------------------
 
-_SIZES: Final = ("tensor", "pipeline", "data", "dataLocal", "dataRPCPort")
+
+_FIELDS: Final = (
+    *("prefill", "parallelism", "template", "worker", "terminationGracePeriodSeconds"),
+    *("tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert"),
+)
+"""The fields that templates read, wherever they are; each is nil where it is absent."""
 
 
-def _pointers(fields: Any, *names: str) -> dict[str, Value]:
-    """Return fields that are pointers to scalars."""
-    values = ((name, mapping(fields).get(name)) for name in names)
-    return {_in_go(name): Pointer(value) if isinstance(value, int | str) else None for name, value in values}
-
-
-def _in_go(name: str) -> str:
-    return f"{name[:1].upper()}{name[1:]}"
-
-
-def _workload(fields: Object) -> Object:
-    """Return the fields of a workload that templates read."""
-    known: Object = {"KVCacheOffloading": None, "Parallelism": None}
-    if isinstance(sizes := fields.get("parallelism"), dict):
-        known["Parallelism"] = {**_pointers(sizes, *_SIZES), "Expert": sizes.get("expert") is True}
-    for name in ("template", "worker"):
-        is_pod = isinstance(pod := fields.get(name), dict)
-        known[_in_go(name)] = _pointers(pod, "terminationGracePeriodSeconds") if is_pod else None
-    return known
+def _in_go(value: Any, field: str = "") -> Value:
+    """Return a field by the names of Go: `.Spec.Parallelism.Data` of `spec.parallelism.data`."""
+    if isinstance(value, dict):
+        below = {f"{name[:1].upper()}{name[1:]}": _in_go(value.get(name), name) for name in _FIELDS}
+        return {"KVCacheOffloading": None, **below}
+    return Pointer(value) if field in POINTERS and isinstance(value, int | str) else value
 
 
 def data(metadata: Object, spec: Object, namespace: str, model_name: str) -> Object:
     """Return the root of the templates of a service."""
-    name, prefill = text(metadata.get("name")), spec.get("prefill")
+    name = text(metadata.get("name"))
     own = {
         "Name": name,
         "Namespace": namespace,
         "Labels": mapping(metadata.get("labels")),
         "Annotations": mapping(metadata.get("annotations")),
     }
-    fields = {
-        **_workload(spec),
-        "Model": {"Name": Pointer(model_name)},
-        "Prefill": _workload(prefill) if isinstance(prefill, dict) else None,
-    }
+    fields = {**_in_go(spec), "Model": {"Name": Pointer(model_name)}}
     settings = {
         "SystemNamespace": SYSTEM,
         "IngressGatewayName": GATEWAY,
