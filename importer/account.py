@@ -74,8 +74,6 @@ unused: Final = partial(Outcome, "dropped", code=UNUSED)
 told: Final = partial(Outcome, "translated")
 """What acts otherwise here."""
 
-ITEM: Final = "*"
-"""A step of a rule that stands for any index."""
 Rules = Mapping[LeafPath, Outcome]
 """The outcomes of the leaves at and below paths that do not stand in the output.
 
@@ -84,7 +82,7 @@ For those that do, an outcome of the same kind adds its reason.
 
 
 def rules(outcomes: Mapping[str, Outcome], *above: str) -> Rules:
-    """Return rules by their paths below another one: `containers.*.ports`."""
+    """Return rules by their paths below another one: `model.lora`."""
     return {(*above, *path.split(".")): outcome for path, outcome in outcomes.items()}
 
 
@@ -133,8 +131,7 @@ class Account:
     def rule(self, leaf: Origin) -> Outcome | None:
         """Return the outcome of the longest path of a rule at or above a leaf; None if there is no rule."""
         known, path = self.rules[leaf.document], leaf.path
-        generic = tuple(ITEM if isinstance(step, int) else step for step in path)
-        prefixes = (each[:end] for end in range(len(path), -1, -1) for each in (path, generic))
+        prefixes = (path[:end] for end in range(len(path), -1, -1))
         return next((known[prefix] for prefix in prefixes if prefix in known), None)
 
     @contextmanager

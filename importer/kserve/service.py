@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from importer.account import Account, default, ignored, lost
+from importer.account import Account, default, ignored, lost, told
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
@@ -26,6 +26,8 @@ _THEIRS: Final = "serving.kserve.io/"
 _MOUNTED_BY_AUTHOR: Final = ignored(
     "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
 )
+CRITICALITY: Final = ignored("KServe stores it and does not act upon it; `spec.priority` does")
+_ADAPTER: Final = told("requests name the adapter so; KServe serves it as `publishers/…` too")
 _NOT_READ: Final = lost(
     "FusionInfer does not read it: see `replicas` and, for DRA, `resourceClaims` of the template",
 )
@@ -82,6 +84,8 @@ def _model(spec: Tree, account: Account) -> dict[str, Tree]:
         model["cache"] = Leaf("download")
     lora = fields_at(spec, "model", "lora")
     adapters = [picked(each, "name", "uri") for each in items_at(lora, "adapters")]
+    account.leave([at(each, "name") for each in adapters], _ADAPTER)
+    account.leave([at(each, "criticality") for each in items_at(lora, "adapters")], CRITICALITY)
     if not adapters:
         return {"model": model}
     limits = picked(lora, "maxRank", "maxAdapters", "maxCpuAdapters")

@@ -13,12 +13,11 @@ from importer.account import (
     lost,
     rules,
     take,
-    told,
     unknown,
     unused,
 )
 from importer.kserve.bases import PRESET, with_bases
-from importer.kserve.service import translated
+from importer.kserve.service import CRITICALITY, translated
 from importer.leaves import LeafPath, Tree, fields_at, value_at, without, written
 
 GROUP: Final = "serving.kserve.io"
@@ -79,7 +78,6 @@ def _misplaced(tree: Tree) -> Iterator[tuple[LeafPath, str]]:
 
 _OURS: Final = default("the output is an InferenceService, with the fields of its bases")
 _PICKER: Final = lost("the endpoint picker is another release: see `template` of the router")
-_CRITICALITY: Final = ignored("KServe stores it and does not act upon it; `spec.priority` does")
 _WEIGHTS: Final = lost("write an HTTPRoute with weights to both services")
 _SIZES: Final = "without `worker`, or with a command of the author's, KServe does not read it"
 _OF_WORKLOADS: Final = {
@@ -92,11 +90,7 @@ _OF_SPECS: Final = {
     "baseRefs": _OURS,
     "storageInitializer": default("`spec.model` decides whether files are downloaded"),
     "tracing": lost("write --otlp-traces-endpoint and the variables OTEL_* in the template"),
-    "model.criticality": _CRITICALITY,
-    "model.lora.adapters.*.criticality": _CRITICALITY,
-    "model.lora.adapters.*.name": told(
-        "requests name the adapter so; KServe serves it as `publishers/…` too"
-    ),
+    "model.criticality": CRITICALITY,
     "model.confidential": lost("FusionInfer decrypts no models"),
     "router.ingress": ignored("KServe has no controller for it; `ingress` of the router does it"),
     "router.route.group": _WEIGHTS,

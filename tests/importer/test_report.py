@@ -64,15 +64,15 @@ def test_a_leaf_at_its_own_place_is_kept_and_elsewhere_is_translated() -> None:
 
 
 def test_the_longest_rule_counts_and_a_leaf_without_one_is_lost() -> None:
-    own = {"*": lost("all"), "*.a.b": Outcome("default", "b"), "*.a.b.c.d": lost("deeper")}
+    own = {"l": lost("all"), "l.a.b": Outcome("default", "b"), "l.a.b.c.d": lost("deeper")}
     account = Account()
     account.say(0, rules(own, "spec"))
 
-    found = outcomes(account, {"spec": [{"a": {"b": 1}, "c": 2}], "x": 0})
+    found = outcomes(account, {"spec": {"l": {"a": {"b": 1}, "c": [2]}}, "x": 0})
 
     assert [(path, one.reason, one.is_lost) for path, one in found.items()] == [
-        ("spec[0].a.b", "b", False),
-        ("spec[0].c", "all", True),
+        ("spec.l.a.b", "b", False),
+        ("spec.l.c[0]", "all", True),
         ("x", "no rule of the import knows the field", True),
     ]
     assert found["x"].code == UNKNOWN
