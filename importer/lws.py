@@ -40,7 +40,6 @@ from intent.command_line.command import looks_like_engine
 from intent.disaggregatedset import is_disaggregated_set
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.lws import TEMPLATES
-from intent.names import is_dns_1035_label
 from intent.read import engine_index
 from intent.shapes import annotations, listed, mapping, metadata, strings, text
 from intent.shapes import number as integer
@@ -49,7 +48,7 @@ GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
 TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
 """The component type of a role by the beginning of its name."""
 WORDS: Final = {word: role for role, component in TYPES.items() for word in (role, component)}
-"""The role by a part of a LeaderWorkerSet's name."""
+"""The role by the end of a LeaderWorkerSet's name."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -78,12 +77,9 @@ def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
     """
     alike = defaultdict[tuple[str, str], dict[int, str]](dict)
     for number, obj in objects.items():
-        parts = text(metadata(obj).get("name")).split("-")
-        last = max((index for index, part in enumerate(parts) if part in WORDS), default=None)
-        role = WORDS[parts.pop(last)] if last is not None else ""
-        service = "-".join(parts)
-        if role and is_dns_1035_label(service) and not is_disaggregated_set(obj):
-            alike[text(metadata(obj).get("namespace")), service][number] = role
+        service, _, word = text(metadata(obj).get("name")).rpartition("-")
+        if service and word in WORDS and not is_disaggregated_set(obj):
+            alike[text(metadata(obj).get("namespace")), service][number] = WORDS[word]
     return {
         number: _annotations(service, role, TYPES[role])
         for (_, service), members in alike.items()

@@ -492,7 +492,8 @@ def services(names: str) -> list[dict[str, str]]:
     ("names", "service"),
     [
         ("r1-prefill r1-decode", "r1"),
-        ("prefill-r1 decoder-r1", "r1"),
+        ("r1-prefill r1-decoder", "r1"),
+        ("prefill-r1 decode-r1", ""),
         ("r1-prefill r1-decode r1-encode", "r1"),
         ("encoder-7b-prefill encoder-7b-decode", "encoder-7b"),
         ("r1-prefill r1-encode", ""),
