@@ -8,8 +8,9 @@ in a word is written as the kubelet reads it: `$(NAME)`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NamedTuple
 
 from importer.leaves import Leaf
@@ -37,8 +38,9 @@ def commands(script: Leaf, pod: GroupPod) -> tuple[ScriptCommand, ...]:
     if groups is None:
         raise StaysError("the script is too long, or has a function, a here-document, or a nested command")
     run = _Run(Variables(pod), script)
-    for group in groups:
-        run.read(group)
+    remaining = iter(groups)
+    for group in remaining:
+        run.read(group, remaining)
     if run.chain:
         raise StaysError("the script ends with an operator")
     return tuple(run.started)
@@ -52,6 +54,8 @@ _DEPTH: Final = {
 }
 """The keywords, with the change of the blocks around the commands after them."""
 _CONTINUES: Final = frozenset({"&&", "||", "|", "|&"})
+_ENDS: Final = frozenset({"", ";", "\n", "&&"})
+"""The operators that may follow a loop."""
 
 
 @dataclass(slots=True)
@@ -64,53 +68,46 @@ class _Run:
     started: list[ScriptCommand] = field(default_factory=list)
     chain: list[ControlGroup] = field(default_factory=list)
     """Commands that are joined by `&&`, `||` and pipes."""
-    depth: int = 0
-    """The blocks around the next command."""
-    loop: str = ""
-    """The keyword of the outermost loop."""
-    waits: bool = False
-    """Whether that one waits for Ray, or for the leader."""
     ended: bool = False
     """Whether the script runs no more: behind `exit` and `exec`."""
 
-    def read(self, group: ControlGroup) -> None:
-        """Read what stands between two control operators."""
+    def read(self, group: ControlGroup, others: Iterator[ControlGroup]) -> None:
+        """Read what stands between two control operators; of a loop, what follows up to its end too."""
         words, redirects, ends = group
-        while words[:1] and words[0] in _DEPTH:
-            self._keyword(words[0])
-            # the head of a `for` assigns, and does nothing else
-            is_head, words = words[0] == "for", words[1:]
-            words = (*(f"{name}=" for name in words[:1]), ":", *words[1:]) if is_head else words
-        if ends in {"(", ")"} or (not words and ends not in {"", ";", "\n", "&&"}):
-            raise StaysError("the script has a group of commands, or a block in the background")
-        if not words and not all(map(_is_quiet, redirects)):
-            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
-        if words and self.depth:
-            self._leave_out(ControlGroup(words, redirects, ends))
+        if words[:1] and words[0] in _DEPTH:
+            if self.chain or words[0] not in _LOOPS:
+                raise StaysError(f"`{words[0]}` is not read: write what each pod runs in its own template")
+            self._leave_out(group, others)
+        elif ends in {"(", ")"} or not (words or ends in _ENDS):
+            raise StaysError("the script has a group of commands")
         elif words:
-            self.chain.append(ControlGroup(words, redirects, ends))
+            self.chain.append(group)
             if ends not in _CONTINUES:
                 self._chain(self.chain)
                 self.chain = []
+        elif not all(map(_is_quiet, redirects)):
+            raise StaysError(f"the script writes to a file: {redirects[0][:60]}")
 
-    def _keyword(self, keyword: str) -> None:
-        if self.chain:
-            raise StaysError("a loop of the script depends on another command")
-        if not self.depth:
-            if keyword not in _LOOPS:
-                raise StaysError(f"`{keyword}` is not read: write what each pod runs in its own template")
-            self.loop, self.waits = keyword, False
-        self.depth += _DEPTH[keyword]
-        if not self.depth and not self.waits:
-            raise StaysError(f"`{self.loop}` does more than wait for Ray, or for the leader")
-
-    def _leave_out(self, command: ControlGroup) -> None:
-        """Leave out a command of a loop, which only looks; what it sets has no known value then."""
-        if not _only_reads(command, inside=True):
-            raise StaysError(f"`{self.loop}` does more than wait for Ray, or for the leader")
-        names = (word.partition("=")[0] for word in command.words if ASSIGNMENT.match(word))
-        self.variables.own |= dict.fromkeys(names)
-        self.waits |= any(re.search(r"\bray\b|LWS_", word) for word in command.words)
+    def _leave_out(self, first: ControlGroup, others: Iterator[ControlGroup]) -> None:
+        """Leave out a loop that only waits; what it sets has no known value then."""
+        depth, waits = 0, False
+        for group in chain([first], others):
+            words = group.words
+            while words[:1] and words[0] in _DEPTH:
+                depth += _DEPTH[words[0]]
+                # the head of a `for` assigns, and does nothing else
+                is_head, words = words[0] == "for", words[1:]
+                words = (*(f"{name}=" for name in words[:1]), ":", *words[1:]) if is_head else words
+            command = group._replace(words=words or (":",))
+            if group.ends in {"(", ")"} or not _only_reads(command, inside=True):
+                break
+            self.variables.own |= {word.partition("=")[0]: None for word in words if ASSIGNMENT.match(word)}
+            waits |= any(re.search(r"\bray\b|LWS_", word) for word in words)
+            if not depth and waits and group.ends in _ENDS:
+                return
+            if not depth:
+                break
+        raise StaysError(f"`{first.words[0]}` does more than wait for Ray, or for the leader")
 
     def _chain(self, chain: Sequence[ControlGroup]) -> None:
         """Read commands that are joined, unless they only look."""
