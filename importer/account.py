@@ -6,8 +6,7 @@ is lost.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, NamedTuple, get_args
@@ -133,14 +132,6 @@ class Account:
         known, path = self.rules[leaf.document], leaf.path
         prefixes = (path[:end] for end in range(len(path), -1, -1))
         return next((known[prefix] for prefix in prefixes if prefix in known), None)
-
-    @contextmanager
-    def importing(self, document: int) -> Iterator[None]:
-        """Record why an object cannot be imported, if the block says so."""
-        try:
-            yield
-        except UntranslatableError as problem:
-            self.problems[document] = problem.error
 
 
 def take(trees: dict[int, Tree], group: str, *kinds: str) -> dict[int, Tree]:

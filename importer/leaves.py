@@ -113,6 +113,11 @@ def without(tree: Tree, path: LeafPath) -> Tree:
     return put(tree, path[:-1], {key: value for key, value in above.items() if key != path[-1]})
 
 
+def manifest(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:
+    """Return an object of the output."""
+    return {"apiVersion": Leaf(api_version), "kind": Leaf(kind), "metadata": metadata, "spec": spec}
+
+
 def plain(tree: Tree) -> Any:
     """Return what a tree is without its origins. Values that are not leaves of a tree stay."""
     return mapped(tree, lambda _, leaf: leaf.value if isinstance(leaf, Leaf) else leaf)

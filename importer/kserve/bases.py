@@ -11,7 +11,7 @@ from importer.account import MISSING, Account, ObjectKey, UntranslatableError, k
 from importer.gotemplate import rendered
 from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, SYSTEM, data
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, put, value_at
 from intent.shapes import mapping, metadata, number, text
 
 PRESET: Final = "kserve-config-llm-"
@@ -55,7 +55,11 @@ def with_bases(
     layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
     model_name = text(value_at(asked, "model", "name") or name)
     root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
-    complete = rendered(_served(merged(layers), asked), root, OF_KSERVE, in_json=True)
+    complete, served = merged(layers), at(asked, "model", "name")
+    if isinstance(served, Leaf) and isinstance(at(complete, "model"), dict):
+        # a base's own name comes before that of the service
+        complete = put(complete, ("model", "name"), served)
+    complete = rendered(complete, root, OF_KSERVE, in_json=True)
     stands = set(origins(complete))
     gone = [each for each in origins(layers) if each not in stands and each.path[:2] != ("spec", "baseRefs")]
     account.leave(Leaf(None, tuple(gone)), _OVERRIDDEN)
@@ -70,14 +74,6 @@ def _key(configs: Container[ObjectKey], namespace: str, name: str) -> ObjectKey 
 
 def _spec(config: Tree) -> Tree:
     return {key: value for key, value in fields_at(config, "spec").items() if key != "baseRefs"}
-
-
-def _served(spec: Tree, asked: Tree) -> Tree:
-    """Return a spec with the name that templates see: a base's own name comes before that of the service."""
-    name, model = at(asked, "model", "name"), at(spec, "model")
-    if not isinstance(name, Leaf) or not isinstance(model, dict):
-        return spec
-    return {**spec, "model": {**model, "name": name}}
 
 
 # --- presets ------------------------------------------------------------------------------------------

@@ -33,8 +33,7 @@ DISCOVERS: Final = "KSERVE_INFER_ROCE"
 """Of a script: whether it looks for network devices, and sets variables of NCCL, NVSHMEM and UCX."""
 ADDITIONAL: Final = "VLLM_ADDITIONAL_ARGS"
 READ: Final = (
-    *(ADDITIONAL, "VLLM_API_SERVER_COUNT", "DP_ADDRESS_RESOLVE_ATTEMPTS"),
-    *(DISCOVERS, "KSERVE_INFER_IB_GID_INDEX_GREP"),
+    *(ADDITIONAL, "VLLM_API_SERVER_COUNT", "DP_ADDRESS_RESOLVE_ATTEMPTS", "KSERVE_INFER_IB_GID_INDEX_GREP"),
 )
 """Variables that only the script reads."""
 BY_VERSION: Final = ("ACCESS_LOG_ARGS", "SHUTDOWN_TIMEOUT_ARGS", "KV_TRANSFER_ARGS")
@@ -141,7 +140,8 @@ def _engine(container: dict[str, Tree], words: tuple[Leaf, ...] | None, account:
         for before, word in pairwise((Leaf(""), *words))
     ]
     for name in READ:
-        own = _without(name, own, "env", _DISCOVERY if name == DISCOVERS else _SCRIPT, account)
+        own = _without(name, own, "env", _SCRIPT, account)
+    own = _without(DISCOVERS, own, "env", _DISCOVERY, account)
     return {key: mapped(value, _plain_http) if key in SERVED else value for key, value in own.items()}
 
 

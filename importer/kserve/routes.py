@@ -4,7 +4,7 @@ from typing import Final
 
 from catalog.pickers.generations import PICKERS
 from importer.account import Account, default, key_of, lost
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, plain, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, manifest, origins, picked, plain, value_at
 from intent import yaml
 from intent.names import api_name
 from intent.pickers.configuration import check_config
@@ -23,7 +23,11 @@ def router(service: Tree, *, split: bool, account: Account) -> tuple[Tree, Tree]
     route = _route(service, account)
     scheduler = at(service, "spec", "router", "scheduler")
     if scheduler is None:
-        return None, route and _manifest(service, route)
+        metadata = {
+            "name": Leaf(f"{key_of(service)[1]}-route"),
+            **picked(at(service, "metadata"), "namespace"),
+        }
+        return None, route and manifest(f"{GATEWAY_API}/v1", "HTTPRoute", metadata, route)
     pool, inline = at(scheduler, "pool", "ref", "name"), at(scheduler, "config", "inline")
     ref = fields_at(scheduler, "config", "ref")
     role: dict[str, Tree] = {"name": Leaf("router"), "componentType": Leaf("router")}
@@ -93,15 +97,3 @@ def _backend(service: Tree, backend: dict[str, Tree], account: Account) -> Tree:
     account.leave(picked(backend, "group", "kind", "port"), _SERVICE)
     name_of_ours = (at(backend, "name") or Leaf(None)).having(api_name(key_of(service)[1]))
     return {"name": name_of_ours, "port": Leaf(API_PORT), **picked(backend, "weight")}
-
-
-def _manifest(service: Tree, route: Tree) -> Tree:
-    return {
-        "apiVersion": Leaf(f"{GATEWAY_API}/v1"),
-        "kind": Leaf("HTTPRoute"),
-        "metadata": {
-            "name": Leaf(f"{key_of(service)[1]}-route"),
-            **picked(at(service, "metadata"), "namespace"),
-        },
-        "spec": route,
-    }

@@ -7,7 +7,7 @@ from importer.account import Account, default, ignored, lost, told
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, manifest, origins, picked, value_at
 from intent.annotations import LAUNCHER, PICKER, SKIP
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import number, text
@@ -44,12 +44,8 @@ def translated(number: int, service: Tree, account: Account) -> tuple[Tree, ...]
         workloads = {"prefill": at(spec, "prefill"), **workloads}
     roles = [_role(name, workload, service, number, account) for name, workload in workloads.items()]
     routing, route = router(service, split=split, account=account)
-    obj = {
-        "apiVersion": Leaf(API_VERSION),
-        "kind": Leaf(KIND),
-        "metadata": _metadata(service, routing, account),
-        "spec": {**_model(spec, account), "roles": [*roles, *([routing] if routing else [])]},
-    }
+    fields = {**_model(spec, account), "roles": [*roles, *([routing] if routing else [])]}
+    obj = manifest(API_VERSION, KIND, _metadata(service, routing, account), fields)
     return obj, *([route] if route else [])
 
 

@@ -7,6 +7,7 @@ from catalog.schemas import POD_TEMPLATE, schemas
 from importer.account import (
     Account,
     Rules,
+    UntranslatableError,
     default,
     ignored,
     key_of,
@@ -34,10 +35,12 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
     without_use = set(bases.values())
     for number in (number for number in placed if number not in bases):
         account.say(number, OF_AUTHORS)
-        with account.importing(number):
+        try:
             service, keys = with_bases(placed[number], configs, account)
             account.objects += translated(number, service, account)
             without_use -= keys
+        except UntranslatableError as problem:
+            account.problems[number] = problem.error
     for number, key in bases.items():
         outcomes = OF_PRESETS if key[1].startswith(PRESET) else OF_AUTHORS
         account.say(number, OF_UNUSED if key in without_use else outcomes)

@@ -28,6 +28,7 @@ from importer.leaves import (
     fields_at,
     items_at,
     leaves,
+    manifest,
     mapped,
     picked,
     plain,
@@ -62,8 +63,10 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
     base_configs = {key: (number, trees.pop(number)) for key, number in keys.items() if key in references}
     for number, tree in services.items():
         account.say(number, OF_SERVICES)
-        with account.importing(number):
+        try:
             account.objects += _translated(tree, base_configs, account)
+        except UntranslatableError as problem:
+            account.problems[number] = problem.error
     for number, _ in base_configs.values():
         account.say(number, OF_BASES)
 
@@ -109,15 +112,12 @@ def _translated(
     ]
     router = _router(spec, base)
     priority = at(base.get("inferenceModel"), "spec", "criticality")
-    service = {
-        "apiVersion": Leaf(API_VERSION),
-        "kind": Leaf(INFERENCE_SERVICE),
-        "metadata": picked(at(tree, "metadata"), "name", "namespace", "labels", "annotations"),
-        "spec": {
-            **({"priority": priority} if router and isinstance(priority, Leaf) else {}),
-            "roles": [*roles, *([router] if router else [])],
-        },
+    metadata = picked(at(tree, "metadata"), "name", "namespace", "labels", "annotations")
+    fields = {
+        **({"priority": priority} if router and isinstance(priority, Leaf) else {}),
+        "roles": [*roles, *([router] if router else [])],
     }
+    service = manifest(API_VERSION, INFERENCE_SERVICE, metadata, fields)
     namespace = {"metadata": picked(at(tree, "metadata"), "namespace")}
     config_maps = filter(fields_at, items_at(base.get("configMaps")))
     return service, *(merged(namespace, config_map) for config_map in config_maps)
@@ -204,33 +204,28 @@ def _pod(workload: Tree, spec: Tree, model: Artifact, render: Render) -> dict[st
             if args := at(container, "args"):
                 own["args"] = render(args)
             if value_at(container, "mountModelVolume") is True:
-                own = _mounting(own, container["mountModelVolume"].having(CACHE), spec, model)
-                pod["volumes"] = [_volume(at(spec, "modelArtifacts"), model)]
+                path = container["mountModelVolume"].having(CACHE)
+                own, volume = _mounting(own, path, at(spec, "modelArtifacts"), model)
+                pod["volumes"] = [volume]
             pod.setdefault(field, []).append(own)
     return pod
 
 
-def _mounting(own: Tree, path: Leaf, spec: Tree, model: Artifact) -> Tree:
-    """Return a container that mounts the files of the model, with the variables for them."""
+def _mounting(own: Tree, path: Leaf, artifacts: Tree, model: Artifact) -> tuple[Tree, Tree]:
+    """Return a container that mounts the files of the model, with the variables for them, and the volume."""
+    uri, secret, size = (at(artifacts, name) for name in ("uri", "authSecretName", "size"))
     mount: dict[str, Tree] = {"name": Leaf(VOLUME), "mountPath": path}
+    volume: dict[str, Tree] = {"name": uri.having(VOLUME)}
     if model.claim:
-        return {**own, "volumeMounts": [{**mount, "readOnly": Leaf(value=True)}]}
+        claim = {"claimName": uri.having(model.claim), "readOnly": Leaf(value=True)}
+        own = {**own, "volumeMounts": [{**mount, "readOnly": Leaf(value=True)}]}
+        return own, {**volume, "persistentVolumeClaim": claim}
     env: list[Tree] = [{"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}]
-    secret = at(spec, "modelArtifacts", "authSecretName")
     if isinstance(secret, Leaf) and secret.value:
         key = {"secretKeyRef": {"name": secret, "key": Leaf(TOKEN)}}
         env.append({"name": Leaf(TOKEN), "valueFrom": key})
-    return {**merged({"env": env}, own), "volumeMounts": [mount]}
-
-
-def _volume(artifacts: Tree, model: Artifact) -> Tree:
-    """Return the volume of the model's files."""
-    uri, size = at(artifacts, "uri"), at(artifacts, "size")
-    name = {"name": uri.having(VOLUME)}
-    if model.claim:
-        claim = {"claimName": uri.having(model.claim), "readOnly": Leaf(value=True)}
-        return {**name, "persistentVolumeClaim": claim}
-    return {**name, "emptyDir": {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})}
+    files = {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})
+    return {**merged({"env": env}, own), "volumeMounts": [mount]}, {**volume, "emptyDir": files}
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------
