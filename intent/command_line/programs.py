@@ -1,7 +1,7 @@
 """The program at an index of a command line: an engine, in every form in which engines are started."""
 
 import re
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 Program = Literal[
     "flags",  # only arguments, for the entrypoint of a known image
@@ -40,47 +40,25 @@ _BARE_PYTHON: Final = re.compile(r"python[0-9.]*")
 _PYTHON_VALUED: Final = frozenset({"-W", "-X"})
 
 
-class _Prefix(NamedTuple):
-    """A program that runs the command after it, and the syntax of what precedes that command."""
-
-    valued: frozenset[str] = frozenset()
-    """Flags whose value is the next argument; any other flag is one argument."""
-    argv: int = 0
-    """The number of arguments between its flags and the command: the duration of `timeout`."""
-    assigns: bool = False
-    """Whether assignments `A=b` may precede the command."""
-    refused: frozenset[str] = frozenset()
-    """Flags with which it is no prefix: the command loses the pod's variables."""
-
-
-_INIT: Final = _Prefix(frozenset({"-p", "-e"}))
-_PREFIXES: Final[dict[str, _Prefix]] = {
-    "exec": _Prefix(frozenset({"-a"})),
-    "env": _Prefix(
-        frozenset({"-u", "-C", "--unset", "--chdir"}),
-        assigns=True,
-        refused=frozenset({"-", "-i", "--ignore-environment"}),
-    ),
-    "tini": _INIT,
-    "tini-static": _INIT,
-    "docker-init": _INIT,
-    "dumb-init": _Prefix(frozenset({"-r", "--rewrite"})),
-    "nice": _Prefix(frozenset({"-n", "--adjustment"})),
-    "numactl": _Prefix(
-        frozenset({
-            *("-C", "--physcpubind", "-N", "--cpunodebind", "-c", "--cpubind", "-m", "--membind"),
-            *("-i", "--interleave", "-w", "--weighted-interleave", "-p", "--preferred"),
-            *("-P", "--preferred-many"),
-        })
-    ),
-    "timeout": _Prefix(frozenset({"-k", "--kill-after", "-s", "--signal"}), argv=1),
-    "nvidia_entrypoint.sh": _Prefix(),
+_PREFIXES: Final = {
+    "exec": frozenset({"-a"}),
+    "env": frozenset({"-u", "-C", "--unset", "--chdir"}),
+    "tini": frozenset({"-p", "-e"}),
+    "dumb-init": frozenset({"-r", "--rewrite"}),
+    "numactl": frozenset({
+        *("-C", "--physcpubind", "-N", "--cpunodebind", "-m", "--membind", "-i", "--interleave"),
+        *("-p", "--preferred"),
+    }),
+    "nvidia_entrypoint.sh": frozenset[str](),
 }  # fmt: skip
-"""One row per program (the last segment of its path). A launcher is written after it, on leader and workers.
+"""Programs (the last segment of the path) that run the command after them, and their flags whose value is the
+next argument; any other flag is one argument. A launcher is written after them, on leader and workers.
 
-Sources: GNU coreutils `env`, `nice`, `timeout`; `tini(1)`; `dumb-init --help`; `numactl(8)`;
+Sources: GNU coreutils `env`; `tini(1)`; `dumb-init --help`; `numactl(8)`;
 `/opt/nvidia/nvidia_entrypoint.sh` of NVIDIA's images, which ends in `exec "$@"`.
 """
+_EMPTIES: Final = frozenset({"-", "-i", "--ignore-environment"})
+"""Flags of `env` with which it is no prefix: the command loses the pod's variables."""
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -113,23 +91,15 @@ def _python(words: tuple[str, ...], head: int) -> tuple[Program, int]:
 def behind_prefixes(words: tuple[str, ...]) -> int:
     """Return the index of the program after prefixes such as `exec`, `env K=V` and `tini --`."""
     at = 0
-    while at < len(words) and (row := _PREFIXES.get(words[at].rpartition("/")[2])) is not None:
-        behind = _behind_prefix(words, at, row)
-        if behind is None:
-            return at
-        at = behind
+    while at < len(words) and (valued := _PREFIXES.get(name := words[at].rpartition("/")[2])) is not None:
+        end = _behind_options(words, at + 1, valued)
+        if name == "env":
+            if not _EMPTIES.isdisjoint(words[at + 1 : end]):
+                return at
+            while end < len(words) and ASSIGNMENT.match(words[end]):
+                end += 1
+        at = end
     return at
-
-
-def _behind_prefix(words: tuple[str, ...], at: int, row: _Prefix) -> int | None:
-    """Return the index of the command after a prefix; None if the arguments do not form one."""
-    end = _behind_options(words, at + 1, row.valued)
-    if not row.refused.isdisjoint(words[at + 1 : end]):
-        return None
-    end += row.argv
-    while row.assigns and end < len(words) and ASSIGNMENT.match(words[end]):
-        end += 1
-    return end
 
 
 def _behind_options(

@@ -34,7 +34,7 @@ def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = S
         ("python3 -u -X dev -m vllm.entrypoints.openai.api_server", "", "interpreter"),
         ("exec vllm serve M", "", "serve"),
         ("env A=b C= vllm serve M", "", "serve"),
-        ("tini -g -- env -u X A=b nice -n 5 vllm serve M", "", "serve"),
+        ("tini -g -- env -u X A=b numactl -N 0 vllm serve M", "", "serve"),
         ("dumb-init -- vllm serve M", "", "serve"),
         ("python3 -m vllm.entrypoints.cli.main serve M", "", "serve"),
         ("/opt/venv/bin/python -u -m vllm.entrypoints.cli.main", "serve M", "serve"),
@@ -42,8 +42,8 @@ def kind_of(command: list[str] | str, args: list[str] | str = "", image: str = S
         ("python3 -m vllm.entrypoints.cli.main", "", "unknown"),
         ("uv run vllm serve M", "", "unknown"),
         ("numactl --cpunodebind 0 -m 0 vllm serve M", "", "serve"),
-        ("timeout --signal=KILL 3600 vllm serve M", "", "serve"),
-        ("timeout", "", "unknown"),
+        ("timeout 3600 vllm serve M", "", "unknown"),
+        ("tini", "", "unknown"),
         ("/opt/nvidia/nvidia_entrypoint.sh vllm serve M", "", "serve"),
         ("env -i PATH=/bin vllm serve M", "", "unknown"),
         ("env - vllm serve M", "", "unknown"),
@@ -150,7 +150,7 @@ def test_items_after_a_script_are_arguments_where_it_expands_them() -> None:
     assert read.argv == ("vllm", "serve", "M", "-tp", "16")
 
 
-@pytest.mark.parametrize("script", ['exec "$@"', 'cd /x && "${@}" > log', 'A=1 nice "$@"'])
+@pytest.mark.parametrize("script", ['exec "$@"', 'cd /x && "${@}" > log', 'A=1 numactl "$@"'])
 def test_the_engine_may_be_in_the_items_after_a_script(script: str) -> None:
     read = read_command(("sh", "-c", script, "sh"), ("vllm", "serve", "M", "-tp", "16"), read_image(STOCK))
 

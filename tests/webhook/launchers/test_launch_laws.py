@@ -27,10 +27,8 @@ PREFIXES: Final[list[list[str]]] = [
     ["exec"],
     ["env", "A=b", "C="],
     ["tini", "--"],
-    ["nice", "-n", "5"],
     ["/usr/bin/dumb-init", "--", "env", "A=b c"],
     ["numactl", "--cpunodebind=0", "-m", "0"],
-    ["timeout", "-s", "INT", "3600"],
     ["/opt/nvidia/nvidia_entrypoint.sh"],
 ]
 PREFIX = st.sampled_from([[], *PREFIXES])
@@ -257,8 +255,6 @@ def test_a_real_shell_starts_the_items_after_the_script(script: str, programs: d
 RUNNABLE: Final[list[list[str]]] = [
     ["env", "A=b", "NOTE=noted"],
     ["tini", "--", "env", "NOTE=noted"],
-    ["nice", "-n", "1"],
-    ["timeout", "-s", "INT", "60", "env", "NOTE=noted"],
     ["numactl", "--cpunodebind=0", "-m", "0"],
     ["nvidia_entrypoint.sh"],
 ]
@@ -276,7 +272,7 @@ def test_after_a_prefix_the_engine_gets_the_same_arguments_and_ray_the_variables
         "script": ["sh", "-c", script.replace("vllm", " ".join([*prefix, "vllm"]))],
         "before a script": [*prefix, "sh", "-c", script],
         "both": [
-            "nice",
+            "env",
             "sh",
             "-c",
             f'exec {" ".join(prefix)} "$@"',
