@@ -13,12 +13,12 @@ from typing import Any, Final
 import orjson
 
 from intent import Object
-from intent.annotations import REFRESH, REVISION, SLICE
+from intent.annotations import REVISION, SLICE
 from intent.errors import FieldError
 from intent.lws import API_VERSION as LWS_API_VERSION
 from intent.lws import KIND as LWS
 from intent.lws import TEMPLATES
-from intent.shapes import annotations, listed, mapping, text
+from intent.shapes import listed, mapping, text
 
 KIND: Final = "DisaggregatedSet"
 GROUP: Final = "disaggregatedset.x-k8s.io"
@@ -72,21 +72,6 @@ def at_role(error: FieldError, index: int) -> FieldError:
     return FieldError(
         f"spec.roles[{index}].{error.path}", error.value, error.message, error.code, error.softened
     )
-
-
-def late_annotations(obj: Object) -> FieldError | None:
-    """FI542: a refresh of a role takes effect with its template; None if no role asks for one.
-
-    Other annotations are in the first revision too, so a file does not tell whether they were edited.
-    """
-    for at, role in enumerate(map(mapping, _roles(obj))):
-        if REFRESH in annotations(role):
-            message = (
-                "takes effect when the leaderWorkerTemplate of a role changes: "
-                "an edit of annotations alone makes no new revision"
-            )
-            return FieldError(f"spec.roles[{at}].metadata.annotations[{REFRESH}]", None, message, "FI542")
-    return None
 
 
 def _roles(obj: Object) -> list[Any]:

@@ -151,12 +151,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI541": Warn(
         "data-parallel ranks start on the leader only",
         "add --data-parallel-backend ray and the --data-parallel-size-local in the message",
-        "vLLM's default backend starts every rank on the leader, where each needs an accelerator",
-    ),
-    "FI542": Warn(
-        "a refresh of a role takes effect with its next template",
-        "change the template of a role in the same write, for instance an annotation of its pods",
-        "a revision of a DisaggregatedSet covers role names and templates; existing objects are not changed",
     ),
     "FI543": Warn(
         "a flag is not one of the engine's release",

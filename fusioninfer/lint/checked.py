@@ -103,8 +103,6 @@ def _admitted(obj: Object, settings: Settings, templates: Library) -> Iterator[F
         for index, made in last.items():
             found = check(made, None, settings, mutated=False, templates=seen)
             yield from (disaggregatedset.at_role(error, index) for error in found)
-        if late := disaggregatedset.late_annotations(obj):
-            yield late
 
 
 def parts_of(obj: Object) -> tuple[tuple[CheckedObject, ...], InferenceServiceIntent | None]:

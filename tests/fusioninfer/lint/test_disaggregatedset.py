@@ -103,13 +103,6 @@ def test_two_sets_of_one_service_have_their_own_gangs_and_no_conflict() -> None:
     assert "FI401" not in {one.error.code for one in made.found}
 
 
-def test_a_refresh_of_a_role_is_reported_to_take_effect_with_the_next_template() -> None:
-    made = composed(disaggregated_set(role("prefill", "prefiller"), role("decode", "decoder", refresh="2")))
-
-    (late,) = [one for one in made.found if one.error.code == "FI542"]
-    assert late.error.path == "spec.roles[1].metadata.annotations[fusioninfer.io/refresh]"
-
-
 def test_a_set_without_our_annotations_stays_plain() -> None:
     plain = disaggregated_set()
     for one in plain["spec"]["roles"]:

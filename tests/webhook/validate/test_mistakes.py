@@ -42,7 +42,6 @@ OTHERS: Final = {
     "FI523": "an update",
     "FI530": "an update",
     "FI535": "an update",
-    "FI542": "an update of a DisaggregatedSet",
 }
 """Codes, or beginnings of codes, that one new LeaderWorkerSet does not have."""
 ABSENT: Final = re.compile(r"\b(absent|missing|required|no|none|without|add|set|not)\b", re.IGNORECASE)
