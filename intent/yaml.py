@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 import yaml
@@ -17,14 +17,6 @@ _TYPES: Final = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:ya
 
 UNREADABLE: Final = (yaml.YAMLError,)
 """Exceptions of `load`."""
-REPEATED: Final = 100_000
-"""The most values that the aliases of one text may expand to: ten short lines can expand to 10^10."""
-DEEPEST: Final = 200
-"""The maximal depth of a document; Kubernetes objects are less than half as deep."""
-PLAIN_DEEPEST: Final = 64
-"""The maximal depth of a `Plain` document."""
-NODES: Final = 512
-"""The most keys and values of a `Plain` text; reading one takes about 30 µs."""
 _JSON: Final = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
 )
@@ -35,8 +27,15 @@ _MERGE: Final = "tag:yaml.org,2002:merge"
 class Loader(yaml.SafeLoader):
     """Read a document with the types of JSON. Refuse a duplicate key, or one that is not a scalar.
 
-    Aliases are read, because tools that generate manifests write them, up to `REPEATED` values.
+    Aliases are read, because tools that generate manifests write them.
     """
+
+    repeated_most = 100_000
+    """The most values that the aliases of one text may expand to: ten short lines can expand to 10^10."""
+    deepest = 200
+    """The maximal depth of a document; Kubernetes objects are less than half as deep."""
+    most: float = inf
+    """The most keys and values of a text; reading one takes about 30 µs."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
@@ -52,7 +51,11 @@ class Loader(yaml.SafeLoader):
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call] # PyYAML's parser has no types
         is_alias = isinstance(event, yaml.AliasEvent)
         before, self.depth = self.count, self.depth + 1
-        self.bound(event)
+        if self.depth > self.deepest:
+            remedy = "correct the brackets or the indentation before this"
+            raise _refused(f"nested deeper than {self.deepest} levels: {remedy}", event)
+        if self.count + self.depth > self.most:
+            raise _refused(f"more than {self.most} keys and values", event)
         node = super().compose_node(parent, index)
         self.depth -= 1
         if not is_alias:
@@ -64,17 +67,9 @@ class Loader(yaml.SafeLoader):
             raise _refused("an alias refers to a node that contains it", event)
         self.count += weight
         self.repeated += weight
-        if self.repeated > REPEATED:
-            raise _refused(f"aliases expand to more than {REPEATED} values", event)
+        if self.repeated > self.repeated_most:
+            raise _refused(f"aliases expand to more than {self.repeated_most} values", event)
         return node
-
-    def bound(self, event: yaml.Event) -> None:
-        """Check the limits before the node that an event begins."""
-        if self.depth > DEEPEST:
-            raise _refused(
-                f"nested deeper than {DEEPEST} levels: correct the brackets or the indentation before this",
-                event,
-            )
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's signature
         """Construct a map with strings as keys."""
@@ -121,22 +116,11 @@ class Loader(yaml.SafeLoader):
 
 
 class Plain(Loader):
-    """Read YAML text in a field of an object: no aliases, no merge keys, bounded depth and size."""
+    """Read YAML text in a field of an object: no aliases, less depth, and a bounded size."""
 
-    def bound(self, event: yaml.Event) -> None:
-        """Refuse aliases, and a text over the limits."""
-        if isinstance(event, yaml.AliasEvent):
-            raise _refused("aliases are not supported here; write the value out", event)
-        if self.depth > PLAIN_DEEPEST:
-            raise _refused(f"nested deeper than {PLAIN_DEEPEST}", event)
-        if self.count + self.depth > NODES:
-            raise _refused(f"more than {NODES} keys and values", event)
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse merge keys."""
-        for key, _ in node.value:
-            if key.tag == _MERGE:
-                raise _refused("merge keys are not supported here", key)
+    repeated_most = 0
+    deepest = 64
+    most = 512
 
 
 def _refused(problem: str, where: Any) -> yaml.MarkedYAMLError:

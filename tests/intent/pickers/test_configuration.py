@@ -53,7 +53,7 @@ def test_aliases_are_refused() -> None:
     (found,) = said(text)
 
     assert found[0] == "FI812"
-    assert "line 2, column 4: aliases are not supported here" in found[1]
+    assert "line 2, column 4: aliases expand to more than 0 values" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,6 @@ def test_aliases_are_refused() -> None:
         (config(apiVersion="llm-d.ai/v1alpha1"), "gie-1.5", f"apiVersion: must be {CONFIG_API}"),
         (config(kind="Other"), "llm-d-0.4", "kind: must be EndpointPickerConfig"),
         ({"apiVersion": {"a": "b"}}, "gie-1.5", f"apiVersion: must be {CONFIG_API}"),
-        (
-            "b: {<<: {x: 1}}",
-            "gie-1.5",
-            "must be YAML or JSON: line 1, column 5: merge keys are not supported",
-        ),
     ],
 )
 def test_kind_and_version_are_those_of_the_generation(value: Object | str, row: str, message: str) -> None:
