@@ -26,16 +26,8 @@ ROWS: Final[dict[str, Code]] = {
         "a label or an annotation names a Kueue queue, and Kueue admits each LeaderWorkerSet separately",
     ),
     "FI205": Error(
-        "schedulerName is not the scheduler of the gang",
-        "remove schedulerName, or set fusioninfer.io/scheduler-name to that scheduler",
-    ),
-    "FI206": Error(
-        "the PodGroup of a template is not that of the service",
-        "remove the annotation scheduling.k8s.io/group-name from the template",
-    ),
-    "FI207": Error(
-        "the task name of a template is not that of the role",
-        "remove the annotation volcano.sh/task-spec from the template",
+        "a template names another scheduler, PodGroup or task than the gang's",
+        "remove the field in the message, or set fusioninfer.io/scheduler-name to that scheduler",
     ),
     "FI208": Error(
         "a worker cannot wait for other roles",

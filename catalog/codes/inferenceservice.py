@@ -17,29 +17,18 @@ ROWS: Final[dict[str, Code]] = {
     ),
     "FI703": Error(
         "the roles do not form a service",
-        "write one worker, or at least one prefiller and one decoder; encoders may stand beside",
+        "write one worker, or prefillers and decoders; beside them encoders, and at most one router",
         event="RolesMakeNoService",
     ),
-    "FI704": Error(
-        "more than one router",
-        "keep one role with componentType: router",
-        event="SecondRouter",
-    ),
     "FI706": Error(
-        "a field does not belong to this component type",
-        "remove the field, or move it to the role that it is meant for",
+        "a field does not belong to this role",
+        "remove the field, or move it to the role that it is meant for; workers need multinode.nodeCount",
         event="FieldMisplaced",
     ),
     "FI709": Error(
         "an annotation duplicates a field of the InferenceService",
         "remove the annotation, and set the field in the message",
         event="AnnotationMisplaced",
-    ),
-    "FI731": Error(
-        "workers in a replica of one node",
-        "set multinode.nodeCount to the number of pods of a replica, or remove worker",
-        "worker is the template of all pods of a replica but the first; a replica of one node has no others",
-        event="FieldMisplaced",
     ),
     "FI732": Error(
         "two fields of a role exclude each other",

@@ -52,9 +52,9 @@ ROWS: Final[dict[str, Code]] = {
         "use the same image and environment in both templates",
     ),
     "FI514": Warn(
-        "the shell command is too complex to rewrite",
+        "the launcher cannot rewrite this command",
         "write the engine's command as list items, or set fusioninfer.io/launcher: none",
-        "the engine runs in a loop, a function, an eval or the background, or there is not exactly one",
+        "a script is no plain start of one engine, or the command has no place for what the launcher adds",
     ),
     "FI515": Warn(
         "the model is given twice",
@@ -101,11 +101,6 @@ ROWS: Final[dict[str, Code]] = {
         "leader and worker are launched in different ways",
         "use a launcher for both templates, or for neither",
         "one template launches its pods itself or is not understood, and the other one has a plain command",
-    ),
-    "FI526": Warn(
-        "the launcher cannot rewrite this command",
-        "start the engine as vllm serve, in list items, or name another launcher, or none",
-        "the launcher adds arguments for which this form of the command has no place",
     ),
     "FI527": Warn(
         "the launcher could not be chosen by the image",

@@ -90,19 +90,15 @@ def splits(spec: InferenceServiceSpec) -> bool:
 
 
 def _topology(service: InferenceService) -> Iterator[FieldError]:
-    """FI703: the roles are one worker, or prefillers and decoders."""
+    """FI703: the roles are one worker, or prefillers and decoders; beside them is at most one router."""
     types = [role.component_type for role in service.spec.roles]
     engines = [one for one in types if one not in {"router", ENCODER}]
     if engines != ["worker"] and ("worker" in engines or not disaggregates(service.spec)):
         form = "one worker, or at least one prefiller and one decoder; only encoders may stand beside"
         yield FieldError("spec.roles", ",".join(engines), f"must be {form}", "FI703")
-
-
-def _routers(service: InferenceService) -> Iterator[FieldError]:
-    """FI704: there is at most one router."""
     message = "at most one router is allowed: a service has one entry point"
-    for at in [at for at, role in enumerate(service.spec.roles) if is_router(role)][1:]:
-        yield FieldError(f"spec.roles[{at}].componentType", "router", message, "FI704")
+    for at in [at for at, kind in enumerate(types) if kind == "router"][1:]:
+        yield FieldError(f"spec.roles[{at}].componentType", "router", message, "FI703")
 
 
 def _priorities(service: InferenceService) -> Iterator[FieldError]:
@@ -163,7 +159,7 @@ def _checked(path: str, metadata: Object, elsewhere: Mapping[str, str]) -> Itera
         yield replace(error, path=path + error.path.removeprefix("metadata"), value=value)
 
 
-RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _routers, _priorities)
+RULES: Final[tuple[Rule, ...]] = (_name, _annotations, _topology, _priorities)
 
 
 # --- a role ---------------------------------------------------------------------------------------------
@@ -272,10 +268,10 @@ def _scaling(path: str, role: Role, _service: InferenceService) -> Iterator[Fiel
 
 
 def _workers(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
-    """FI731: there are workers only in replicas of several nodes."""
+    """FI706: there are workers only in replicas of several nodes."""
     if "worker" in role.given and role.nodes < 2:
         message = "must be absent: a replica of one node has no workers; set multinode.nodeCount"
-        yield FieldError(f"{path}.worker", None, message, "FI731")
+        yield FieldError(f"{path}.worker", None, message, "FI706")
 
 
 OF_AN_ENGINE: Final[tuple[RoleRule, ...]] = (_fields, _template, _names, _aliases, _scaling, _workers)

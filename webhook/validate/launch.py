@@ -161,7 +161,7 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
             f"left as it is: {plan.launcher} starts only [vllm, serve, MODEL, ...] as list items, "
             f"without Ray and without --; write that, {_SILENCE}"
         )
-        yield FieldError(where, None, message, "FI526")
+        yield FieldError(where, None, message, "FI514")
 
 
 def _is_by_hand(plan: LaunchPlan) -> bool:

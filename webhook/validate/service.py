@@ -136,15 +136,15 @@ def _of_another(template: Template, intent: Intent, scheduler: str) -> Iterator[
     named = f"the scheduler of service {intent.service}; or set {SCHEDULER_NAME}: {other}"
     group = pod_group_name(intent.service, intent.revision)
     rows = (
-        ("schedulerName", template.scheduler_name, scheduler, named, "FI205"),
-        (GROUP_NAME, template.group_name, group, "the PodGroup of the service", "FI206"),
-        (TASK_SPEC, template.task_spec, intent.role_name, "the role", "FI207"),
+        ("schedulerName", template.scheduler_name, scheduler, named),
+        (GROUP_NAME, template.group_name, group, "the PodGroup of the service"),
+        (TASK_SPEC, template.task_spec, intent.role_name, "the role"),
     )
-    for key, value, expected, meaning, code in rows:
+    for key, value, expected, meaning in rows:
         if value not in ("", expected) or key in template.emptied:
             where = f"metadata.annotations[{key}]" if "/" in key else f"spec.{key}"
             message = f"must be absent, or {expected}, {meaning}"
-            yield FieldError(f"{template.path}.{where}", value, message, code)
+            yield FieldError(f"{template.path}.{where}", value, message, "FI205")
 
 
 # --- what serves --------------------------------------------------------------------------------------

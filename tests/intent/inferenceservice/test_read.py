@@ -270,7 +270,7 @@ def test_a_router_with_an_ingress_alone_has_no_endpoint_picker() -> None:
 
 @pytest.mark.parametrize("nodes", [None, {"nodeCount": 1}])
 def test_a_replica_of_one_node_has_no_workers(nodes: Object | None) -> None:
-    assert found(isvc(worker(multinode=nodes, worker=template()))) == [(f"{ROLE}.worker", "FI731")]
+    assert found(isvc(worker(multinode=nodes, worker=template()))) == [(f"{ROLE}.worker", "FI706")]
 
 
 @pytest.mark.parametrize("key", ["launcher", "component-type", "picker", "paused"])

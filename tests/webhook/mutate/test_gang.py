@@ -91,5 +91,5 @@ def test_a_template_that_names_the_pod_group_of_the_whole_service_is_an_error() 
     worker["metadata"] = {"annotations": {GROUP_NAME: "svc"}}
 
     assert [one.code for one in check(obj, None, SETTINGS, mutated=False) if one.severity == "error"] == [
-        "FI206"
+        "FI205"
     ]

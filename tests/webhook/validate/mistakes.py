@@ -329,7 +329,7 @@ _NOT_STARTED: Final = {
         args("org/M", "-tp", "16", "--nnodes", "3"),
     ),
     "Ray for data parallelism, with vLLM's own launcher": Mistake(
-        "FI526 engine.command",
+        "FI514 engine.command",
         "vllm-native starts only [vllm, serve, MODEL, ...] as list items",
         args("org/M", "-dp", "2", "--data-parallel-backend", "ray", launcher="vllm-native"),
     ),
@@ -413,14 +413,14 @@ _GANG: Final = {
     },
     **{
         f"{key} of {'another' if value else 'no'} object": Mistake(
-            f"{code} group.workerTemplate.metadata.annotations[{key}]",
+            f"FI205 group.workerTemplate.metadata.annotations[{key}]",
             says,
             changed(lws(), f"{GROUP}.workerTemplate.metadata", {"annotations": {key: value}}),
         )
         for value in ("other", "")
-        for key, code, says in (
-            ("scheduling.k8s.io/group-name", "FI206", "must be absent, or svc, the PodGroup of the service"),
-            ("volcano.sh/task-spec", "FI207", "must be absent, or worker, the role"),
+        for key, says in (
+            ("scheduling.k8s.io/group-name", "must be absent, or svc, the PodGroup of the service"),
+            ("volcano.sh/task-spec", "must be absent, or worker, the role"),
         )
     },
 }

@@ -99,8 +99,8 @@ def test_an_image_that_cannot_run_the_launcher_gets_an_alternative(
     [
         ("ray-start", f"{FINE} --distributed-executor-backend=uni", ["FI313"]),
         ("vllm-native", f"{FINE} --dist ray", ["FI313"]),
-        ("vllm-native", f"{FINE} -dpb ray", ["FI526"]),
-        ("vllm-native", "python3 -u -m vllm.entrypoints.openai.api_server --model M", ["FI526"]),
+        ("vllm-native", f"{FINE} -dpb ray", ["FI514"]),
+        ("vllm-native", "python3 -u -m vllm.entrypoints.openai.api_server --model M", ["FI514"]),
         ("sglang", FINE, ["FI519"]),
         ("ray-start", SGLANG, ["FI519"]),
         ("auto", "lmdeploy serve api_server M", ["FI519"]),
@@ -128,7 +128,7 @@ def test_a_launcher_that_does_not_fit_a_command_is_told(
     assert codes(group(engine("", command, "corp/llm:1"), launcher=launcher)) == found
 
 
-@pytest.mark.parametrize(("args", "found"), [("-dp 2 -tp 8 M", []), ("-dp 2 -tp 8 -- M", ["FI536", "FI526"])])
+@pytest.mark.parametrize(("args", "found"), [("-dp 2 -tp 8 M", []), ("-dp 2 -tp 8 -- M", ["FI536", "FI514"])])
 def test_a_first_rank_cannot_be_added_after_two_dashes(args: str, found: list[str]) -> None:
     intent = group(engine(args, "vllm serve", "vllm/vllm-openai:v0.10.2"), launcher="vllm-native")
 
