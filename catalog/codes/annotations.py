@@ -33,12 +33,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI112": Error(
         "an annotation about the model has no effect",
         "remove it, or change the URI of the model",
-        "the scheme needs no token or no cache, or fusioninfer.io/model is missing",
     ),
     "FI116": Error(
         "an annotation that configures the engine has no effect",
         "write a plain command of vLLM or SGLang, or the engine's own flags in place of the annotation",
-        "the command is not understood, launches the nodes itself, or starts an engine without such a flag",
     ),
     "FI117": Error(
         "an argument contradicts the annotation parallelism",

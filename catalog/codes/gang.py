@@ -23,7 +23,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI204": Error(
         "Kueue manages this object",
         "remove kueue.x-k8s.io/queue-name, or set fusioninfer.io/scheduler-name: default-scheduler",
-        "a label or an annotation names a Kueue queue, and Kueue admits each LeaderWorkerSet separately",
     ),
     "FI205": Error(
         "a template names another scheduler, PodGroup or task than the gang's",

@@ -20,7 +20,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI306": Error(
         "no model is given",
         "add --model NAME, or a --config file that names it",
-        "the model was forgotten, or the image's entrypoint does not accept it as a positional argument",
     ),
     "FI307": Error(
         "the engine needs more accelerators than the group has",
@@ -29,7 +28,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI308": Error(
         "the engine needs more accelerators than the pod has",
         "set spec.leaderWorkerTemplate.size, request more accelerators, or lower the parallel sizes",
-        "the size was forgotten: absent, it means 1, and the parallel sizes are larger than one pod",
     ),
     "FI309": Error(
         "one list item holds several words",
@@ -50,7 +48,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI316": Error(
         "the ranks cannot be distributed evenly over the pods",
         "make the product of the parallel sizes a multiple of the group's size, and fit each pod",
-        "every pod runs the same number of ranks, which the sizes do not allow; absent sizes are 1",
     ),
     "FI318": Error(
         "SGLang's disaggregation mode contradicts the component type",
@@ -63,7 +60,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI320": Error(
         "a container has the name of an injected container",
         "rename the container, or leave the injected one out with fusioninfer.io/skip",
-        "the container is named wait-for-leader or storage-initializer, like what is injected",
     ),
     "FI321": Error(
         "an init container of the author downloads another model",
@@ -72,7 +68,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI323": Error(
         "the cluster is too old for a model in an image",
         "use pvc:// or s3://, or upgrade the cluster to Kubernetes 1.35",
-        "image volumes exist since Kubernetes 1.31, and are on by default since 1.35",
     ),
     "FI324": Error(
         "an argument contradicts an annotation about the model",
@@ -85,7 +80,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI329": Error(
         "the load balancing of data-parallel ranks is not possible",
         "use the load balancing, the sizes or the image in the message",
-        "vLLM refuses these flags together, or for this model, or waits for ranks that no pod starts",
     ),
     "FI330": Error(
         "a field about LoRA adapters in a template reaches no service",

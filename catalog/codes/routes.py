@@ -13,7 +13,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI802": Warn(
         "the strategy ignores prefill and decode",
         "use strategy: pd-disaggregation, or bring an endpoint-picker-config",
-        "the strategy sends requests to prefillers and decoders alike",
         event="RolesRoutedAlike",
     ),
     "FI803": Error(
@@ -56,7 +55,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI812": Error(
         "the EndpointPickerConfig stops the endpoint picker",
         "correct what the message names, or choose another generation with fusioninfer.io/picker",
-        "it is no YAML, too long, or of a kind or version that the endpoint picker does not read",
         event="PickerConfigInvalid",
     ),
     "FI821": Error(
@@ -139,7 +137,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI851": Warn(
         "a decoder gets no routing sidecar",
         "change what the message names; or add your own, with sidecar in fusioninfer.io/skip",
-        "the API's port cannot be moved or reached, or the record of an expanded object was lost",
     ),
     "FI853": Warn(
         "a probe runs a command in a pod with a routing sidecar",
@@ -176,7 +173,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI875": Error(
         "a role sets replicas, and an autoscaler scales it",
         "remove replicas from the role, or delete the autoscaler; then run kubectl scale once",
-        "a HorizontalPodAutoscaler, KEDA or another program scales the LeaderWorkerSet",
         event="ScaledByAnother",
     ),
     "FI876": Error(

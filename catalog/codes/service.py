@@ -33,7 +33,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI410": Warn(
         "the service waits for a role",
         "apply the LeaderWorkerSet of the missing role, in the same namespace, for the same service",
-        "not all members have been applied yet, or roles lists a name that no member has",
         event="WaitingForRole",
     ),
     "FI412": Error(
@@ -44,12 +43,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI413": Error(
         "an image of the service cannot be pulled",
         "correct the image name, or give the pods a pull secret",
-        "the image does not exist, or the node has no permission to pull it",
     ),
     "FI414": Error(
         "a container of the service cannot be created",
         "create what the message names: kubectl describe pod POD",
-        "a Secret, ConfigMap or key that the container refers to does not exist",
     ),
     "FI415": Warn(
         "members, or leader and workers, have different priority classes",

@@ -8,12 +8,10 @@ ROWS: Final[dict[str, Code]] = {
     "FI501": Warn(
         "accelerators of the group stay idle",
         "raise the parallel sizes: for example pipeline = nodes, and tensor = accelerators per node",
-        "the product of the parallel sizes is smaller than what a group requests; without sizes it is 1",
     ),
     "FI502": Warn(
         "tensor parallelism crosses nodes",
         "use tensor parallelism inside a node and pipeline parallelism between nodes",
-        "one tensor parallel size covers the accelerators of all nodes; their network is slow",
     ),
     "FI504": Warn(
         "the image is not known to support this launcher",
@@ -71,7 +69,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI518": Warn(
         "the command already starts a distributed engine",
         "add the flag that the message names; to use a launcher of FusionInfer, remove the launch",
-        "the command was copied from a guide that launches the nodes itself, or from an expanded object",
     ),
     "FI519": Warn(
         "this launcher does not start this engine",
@@ -100,7 +97,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI524": Warn(
         "leader and worker are launched in different ways",
         "use a launcher for both templates, or for neither",
-        "one template launches its pods itself or is not understood, and the other one has a plain command",
     ),
     "FI527": Warn(
         "the launcher could not be chosen by the image",
@@ -115,7 +111,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI532": Warn(
         "the image supports no launcher for this command, which is left as it is",
         "use another image, change the executor flag, or name a launcher to force it",
-        "the flags need Ray and the image has none, or the image contains another engine",
     ),
     "FI535": Warn(
         "an unreadable record was removed",
@@ -124,7 +119,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI536": Warn(
         "an argument is not read as the model",
         "remove the empty argument, and write the model as --model NAME, before any --",
-        "an argument is empty, from a template or a blank after a backslash, or follows a -- or the model",
     ),
     "FI537": Warn(
         "a resource is not known to be an accelerator",
@@ -137,7 +131,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI539": Warn(
         "a prefiller or decoder has no KV transfer, or an encoder hands nothing on",
         "add --kv-transfer-config with a kv_connector and a kv_role; to an encoder, --ec-transfer-config",
-        "the component type works with the others by it, and the flags name no connector",
     ),
     "FI540": Warn(
         "the roles name only prefillers or only decoders",
@@ -168,7 +161,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI568": Warn(
         "an option of the routing sidecar has no effect",
         "follow the message, or remove the option",
-        "the role has no sidecar",
     ),
     "FI569": Warn(
         "this launch hangs or ends at start in this release of the engine",

@@ -18,7 +18,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI903": Error(
         "the annotations leave no space for the record",
         "remove other annotations, or move long scripts into a ConfigMap; all have 256 KiB",
-        "other annotations, or command and args, which the record holds, use most of the 256 KiB",
     ),
     "FI904": Error(
         "the object is larger than admission reads",
