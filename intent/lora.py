@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from intent.errors import nearest, suggested
 from intent.model import DOWNLOADED, Uri, read_uri
 
 ADAPTERS: Final = "/mnt/lora"
@@ -114,7 +113,7 @@ def read_lora(text: str) -> Lora:
     faults: list[str] = []
     for item in items:
         name, separator, value = item.partition("=")
-        if name in LIMITS or ("://" not in value and nearest(name, LIMITS)):
+        if name in LIMITS:
             faults.extend(_read_limit(name, value, limits))
         elif not separator:
             faults.append(f"{item[:80] or 'an empty item'} must be NAME=URI, as in {EXAMPLE}")
@@ -130,9 +129,7 @@ def read_lora(text: str) -> Lora:
 
 def _read_limit(name: str, value: str, limits: dict[str, int]) -> Iterator[str]:
     """Read one limit into `limits`, or yield what is wrong with it."""
-    if name not in LIMITS:
-        yield f"{name[:80]} is no limit{suggested(nearest(name, LIMITS))}"
-    elif name in limits:
+    if name in limits:
         yield f"{name} must be there once"
     elif not _NUMBER.fullmatch(value):
         yield f"{name} must be a whole number from 1 to 9999, not {value[:80] or 'empty'}"

@@ -30,8 +30,6 @@ DOWNLOAD: Final = "download"
 
 _LONGEST: Final = 1024
 """Characters of a URI: S3 limits keys to that many."""
-_QUOTES: Final = frozenset({'"', "'"})
-"""What YAML or a shell would have removed."""
 REFERENCE: Final = re.compile(r"\$\([^)]*\)")
 """A variable of the kubelet, which replaces it in arguments.
 
@@ -214,10 +212,6 @@ def _text_fault(text: str) -> str:
     """Return what is wrong with a text that no URI may be; empty if nothing is."""
     if len(text) > _LONGEST:
         return f"must be at most {_LONGEST} characters"
-    if text != text.strip():
-        return "must not begin or end with a space or a line break: remove it"
-    if text[:1] in _QUOTES or text[-1:] in _QUOTES:
-        return "must be without quotes: remove them"
     if found := REFERENCE.search(text):
         return f"must not contain {found[0][:80]}, which the kubelet would replace: write the text itself"
     return ""

@@ -63,7 +63,7 @@ def test_an_engine_whose_model_is_files_downloads_no_adapter() -> None:
         (f"{SQL},SQL=hf://org/b", "SQL and sql have the same directory, sql: rename one of them"),
         (f"{SQL},maxRank=0", "maxRank must be a whole number from 1 to 9999, not 0"),
         (f"{SQL},maxRank=8,maxRank=8", "maxRank must be there once"),
-        (f"{SQL},maxRnk=8", "maxRnk is no limit; did you mean maxRank?"),
+        (f"{SQL},maxRnk=8", "maxRnk: the value must be a URI that begins with one of hf://"),
         ("maxRank=hf://org/a", "maxRank must be a whole number from 1 to 9999, not hf://org/a"),
         (f"{SQL},maxAdapters=4,maxCpuAdapters=2", "maxCpuAdapters must be at least 4"),
         (",".join(f"a{at}=hf://org/a" for at in range(MOST + 1)), f"must be at most {MOST} adapters"),

@@ -746,9 +746,6 @@ _MODEL: Final = {
         "must not contain $(KEY), which the kubelet would replace: write the text itself",
         modeled("https://host/model?token=$(KEY)"),
     ),
-    "quotes around the URI of a model": Mistake(
-        "FI104 note:model", "must be without quotes: remove them", modeled("'hf://org/M'")
-    ),
     "a path as the cache": Mistake(
         "FI104 note:model-cache",
         "must be pvc://CLAIM/PATH, a size such as 500Gi, download, or download,SIZE: /cache is no size",
@@ -921,11 +918,6 @@ _LORA: Final = {
         "FI104 note:lora",
         "sql: the value must be a URI: for a model of Hugging Face write hf://org/sql",
         args("org/M", size=1, lora="sql=org/sql"),
-    ),
-    "quotes around the URI of an adapter": Mistake(
-        "FI104 note:lora",
-        "sql: the value must be without quotes: remove them",
-        args("org/M", size=1, lora='sql="hf://org/sql"'),
     ),
     "a list of adapters of the author's own": Mistake(
         "FI124 engine.args[2]",
