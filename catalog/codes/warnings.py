@@ -132,10 +132,6 @@ ROWS: Final[dict[str, Code]] = {
         "a prefiller or decoder has no KV transfer, or an encoder hands nothing on",
         "add --kv-transfer-config with a kv_connector and a kv_role; to an encoder, --ec-transfer-config",
     ),
-    "FI540": Warn(
-        "the roles name only prefillers or only decoders",
-        "list every role of the service in fusioninfer.io/roles, or remove it",
-    ),
     "FI541": Warn(
         "data-parallel ranks start on the leader only",
         "add --data-parallel-backend ray and the --data-parallel-size-local in the message",

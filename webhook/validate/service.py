@@ -95,17 +95,13 @@ def _reserved(inputs: Input) -> Iterator[FieldError]:
 
 
 def _roles(intent: Intent) -> Iterator[FieldError]:
-    """Report roles that a worker would wait for, and those of one side alone."""
-    own, kind = {intent.role_name}, intent.component_type
-    if kind == "worker" and not own.issuperset(intent.roles):
+    """Report roles that a worker would wait for."""
+    if intent.component_type == "worker" and {*intent.roles} != {intent.role_name}:
         message = (
             f"must be {intent.role_name} or absent: a worker waits for no other role; "
             f"for prefill and decode set {COMPONENT_TYPE}"
         )
         yield FieldError(path(ROLES), ",".join(intent.roles), message, "FI208")
-    if kind in DISAGGREGATED and own.issuperset(intent.roles):
-        message = f"names no other role, so the {kind} starts alone; name all roles, or none"
-        yield FieldError(path(ROLES), None, message, "FI540")
 
 
 def _deadlocks(inputs: Input, *, has_gang: bool) -> Iterator[FieldError]:

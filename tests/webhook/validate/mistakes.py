@@ -378,9 +378,6 @@ _ANNOTATIONS: Final = {
         "must be worker or absent: a worker waits for no other role; for prefill and decode set",
         lws(roles="worker,decode"),
     ),
-    "a decoder that lists itself only": Mistake(
-        "FI540 note:roles", "name all roles, or none", decoder(roles="decode")
-    ),
 }
 _GANG: Final = {
     "LeaderReady with a probe, without a gang": Mistake(

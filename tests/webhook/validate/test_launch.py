@@ -506,20 +506,6 @@ def test_flags_that_a_shell_expands_may_contain_the_connector_and_the_sizes() ->
     assert {"FI539", "FI316"}.isdisjoint(found("cd /; vllm serve $MODEL $FLAGS"))
 
 
-@pytest.mark.parametrize(
-    ("annotations", "told"),
-    [
-        ({"component_type": "prefiller", "roles": "prefill"}, True),
-        ({"component_type": "decoder", "roles": "a", "role_name": "a"}, True),
-        ({"component_type": "prefiller", "roles": "prefill,decode"}, False),
-        ({"component_type": "prefiller"}, False),
-        ({"roles": "worker"}, False),
-    ],
-)
-def test_roles_that_name_only_one_side_are_a_warning(annotations: dict[str, Any], *, told: bool) -> None:
-    assert ("FI540" in {one.code for one in check(put(lws(**annotations)))}) is told
-
-
 @pytest.mark.parametrize(("skip", "found"), [("", ["FI320"]), ("dns", [])])
 def test_a_container_with_the_name_of_an_injected_one_is_refused(skip: str, found: list[str]) -> None:
     other = container("wait-for-leader", image="corp/x:1", command=["run"], args=None, resources=None)
