@@ -15,7 +15,7 @@ from intent.lws import Engine, Ports, Probe
 from intent.model import INITIALIZER
 from intent.model import VOLUME as MODEL_VOLUME
 from intent.served import HIGHEST
-from intent.shapes import Later, bytes_of, containers_of, listed, mapping, number, strings, text
+from intent.shapes import EMPTY, Later, bytes_of, containers_of, listed, mapping, number, strings, text
 
 PROBES: Final = ("startupProbe", "readinessProbe", "livenessProbe")
 HOOKS: Final = ("postStart", "preStop")
@@ -140,28 +140,31 @@ def read_ports(spec: Object, path: str, engine: Engine | None) -> Ports:
 
 def _behind(spec: Object) -> int:
     """Return the port at which a sidecar as admission writes it calls the engine; 0 if there is none."""
-    for proxy in map(mapping, listed(spec.get("initContainers"))):
-        if proxy.get("name") == ROUTING_PROXY:
-            image = text(proxy.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
-            called = _CALLED.fullmatch("".join(strings(proxy.get("args"))[1:2]))
-            is_ours = image in _PROXIES and proxy.get("restartPolicy") == "Always"
-            return int(called[1]) if is_ours and called else 0
-    return 0
+    proxy = _prepares(spec, ROUTING_PROXY)
+    called = _CALLED.fullmatch("".join(strings(proxy.get("args"))[1:2]))
+    is_ours = _image_name(proxy) in _PROXIES and proxy.get("restartPolicy") == "Always"
+    return int(called[1]) if is_ours and called else 0
 
 
 def generation_of(spec: Object) -> str:
     """Return the endpoint picker generation of a pod's routing sidecar; empty without a known one."""
-    proxies = (
-        one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == ROUTING_PROXY
-    )
-    return next((SIDECARS.get(release_of(text(one.get("image"))), "") for one in proxies), "")
+    return SIDECARS.get(release_of(text(_prepares(spec, ROUTING_PROXY).get("image"))), "")
 
 
 def own_download(spec: Object) -> tuple[str, ...] | None:
     """Return the arguments of an author's own init container that downloads the model; None without one."""
-    own = (one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == INITIALIZER)
-    found = next(own, None)
-    return None if found is None else strings(found.get("args"))
+    own = _prepares(spec, INITIALIZER)
+    return strings(own.get("args")) if own else None
+
+
+def _prepares(spec: Object, name: str) -> Object:
+    """Return the first init container of a name; empty without one."""
+    named = (one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == name)
+    return next(named, EMPTY)
+
+
+def _image_name(container: Object) -> str:
+    return text(container.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 
 def proxied_port(spec: Object) -> int:
@@ -188,9 +191,8 @@ def _flags(container: Object) -> dict[str, str]:
 
 
 def _is_proxy(container: Object, flags: Mapping[str, str]) -> bool:
-    image = text(container.get("image")).partition("@")[0].rpartition("/")[2].partition(":")[0]
     is_asked = not _OF_ENGINES.isdisjoint(flags) and not _OF_PROXIES.isdisjoint(flags)
-    return image.endswith(_SIDECARS) or is_asked
+    return _image_name(container).endswith(_SIDECARS) or is_asked
 
 
 def _named_ports(container: Object) -> Iterator[tuple[int, str]]:

@@ -19,7 +19,6 @@ from catalog.codes import (
     launch,
     routes,
     service,
-    templates,
     warnings,
     webhook,
 )
@@ -35,8 +34,8 @@ PARTS: Final[Mapping[str, Mapping[str, Code]]] = {
     "5": warnings.ROWS,
     "7": inferenceservice.ROWS,
     "8": routes.ROWS,
-    "9": {**webhook.ROWS, **files.ROWS, **templates.ROWS, **imports.ROWS},
+    "9": {**webhook.ROWS, **files.ROWS, **imports.ROWS},
 }
-"""The rows by their first digit, one module each, four for 9."""
+"""The rows by their first digit, one module each, three for 9."""
 CODES: Final[Mapping[str, Code]] = {code: row for rows in PARTS.values() for code, row in rows.items()}
 """All rows, in order."""
