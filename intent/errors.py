@@ -109,8 +109,6 @@ def counted(number: int, noun: str) -> str:
 
 LIKE: Final = 0.5
 """The least similarity of a suggestion, from 0 to 1 (`difflib`)."""
-RENAMED: Final = 0.8
-"""The least similarity of a misspelt word to the one that was meant, where few are known."""
 LONGEST: Final = 64
 """Longer names are not compared: the time grows with the product of both lengths."""
 MANY: Final = 64

@@ -1,9 +1,9 @@
 """Flags that a release of an engine does not parse: which releases do, and which flag was meant.
 
 A flag is parsed as written, abbreviated, negated or dotted, as far as the releases of the table do so. What
-no release parses may be the flag of a newer one or of a plugin, so what was meant is said of near misses
-alone: a misspelt flag differs from a known one in the letters of one word, in hyphens, underscores or
-capitals, or is a name that only other engines have for the same setting.
+no release parses may be the flag of a newer one or of a plugin, so what was meant is said of two kinds
+alone: a flag that differs from a known one in hyphens, underscores or capitals, and a name that only other
+engines have for the same setting.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from catalog.engines import Version, shown
 from catalog.flags import OTHER_NAMES, FlagTable, flag_tables
 from intent.command_line.flags import Flag
-from intent.errors import RENAMED, SOUGHT, nearest
+from intent.errors import SOUGHT
 
 FLEXIBLE: Final = "vllm"
 """The engine that reads `_` as `-`, and `--flag.key` (`FlexibleArgumentParser`)."""
@@ -26,8 +26,6 @@ _ALWAYS: Final = {"vllm": ("-O", "--help"), "sglang": ("--help",)}
 _FLAG: Final = re.compile(r"--?[A-Za-z][A-Za-z0-9_.-]{1,63}")
 """A flag of no release: without the blanks, quotes and dollar signs of a shell."""
 _NEGATED: Final = "--no-"
-_SHORTEST: Final = 5
-"""Letters of the shortest word that may lack one or have another; shorter words are too alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +81,11 @@ class Spelling:
         return flag.replace("_", "-") if self.engine == FLEXIBLE else flag
 
     def _near(self, spelled: str) -> str:
-        """Return the flag of another name or spelling, or of which one word has other letters; or none."""
+        """Return the flag of another name, or with other hyphens or capitals; empty if there is none."""
         known, dashed = self.table.spans, spelled.replace("_", "-")
-        flag = f"--{dashed.lstrip('-')}".lower()
-        alike = (one for one in known if one[:2] == "--" and _squeezed(one) == _squeezed(flag))
-        if exact := OTHER_NAMES[self.engine].get(dashed) or next(alike, ""):
-            return exact
-        if (short := dashed.rstrip("0123456789")) in known:  # `-tp8`
-            return short
-        words = _words(_positive(flag))
-        others = [one for one in map(_words, known) if len(one) == len(words)]
-        for at, word in enumerate(words):
-            before, after = words[:at], words[at + 1 :]
-            fitting = sorted(one[at] for one in others if one[:at] == before and one[at + 1 :] == after)
-            swapped = (one for one in fitting if sorted(one) == sorted(word))
-            long = (one for one in fitting if min(len(one), len(word)) >= _SHORTEST)
-            if meant := next(swapped, "") or nearest(word, long, RENAMED):
-                begin = _NEGATED if flag.startswith(_NEGATED) else "--"
-                return begin + "-".join((*before, meant, *after))
-        return ""
+        alike = (one for one in known if one[:2] == "--" and _squeezed(one) == _squeezed(dashed))
+        short = dashed.rstrip("0123456789")  # `-tp8`
+        return OTHER_NAMES[self.engine].get(dashed) or next(alike, "") or (short if short in known else "")
 
 
 class Unparsed(NamedTuple):
@@ -160,10 +144,6 @@ def _inverse(flag: str) -> str:
     if flag.startswith("--enable-"):
         return flag.replace("--enable-", "--disable-", 1)
     return flag.replace("--disable-", "--enable-", 1)
-
-
-def _words(flag: str) -> list[str]:
-    return flag.removeprefix("--").split("-")
 
 
 def _squeezed(flag: str) -> str:
