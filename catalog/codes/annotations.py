@@ -28,7 +28,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI109": Error(
         "a name is too long for the names derived from it",
         "shorten the name to the limit in the message",
-        "pods carry the name, with group index and revision, in labels of at most 63 characters",
     ),
     "FI112": Error(
         "an annotation about the model has no effect",
@@ -50,6 +49,5 @@ ROWS: Final[dict[str, Code]] = {
     "FI125": Error(
         "an adapter has the name of the model",
         "rename the adapter, or serve the model under another name",
-        "a request names either the model or an adapter",
     ),
 }

@@ -54,7 +54,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI966": Error(
         "an expression of a template cannot be evaluated",
         "write the value in place of the expression",
-        "the import evaluates the expressions that presets and samples use, and no others",
     ),
     "FI967": Error(
         "an object cannot be imported",
@@ -67,7 +66,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI975": Warn(
         "a launch that was written by hand is kept",
         "replace it by the plain command of the engine, and remove the annotation launcher; or keep it",
-        "the import replaces launches whose every word it knows; for any other it writes `launcher: none`",
     ),
     "FI976": Warn(
         "a role of a DisaggregatedSet is no part of the service",

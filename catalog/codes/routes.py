@@ -113,7 +113,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI835": Error(
         "an Ingress without the Service that it leads to",
         "remove what the message names, or remove ingress from the router",
-        "there is no Service SERVICE-api: another object has its name, or the operator switched it off",
         event="IngressWithoutService",
     ),
     "FI836": Error(
@@ -156,7 +155,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI872": Error(
         "the API server refuses an object of the service",
         "remove the cause that the message names",
-        "a quota, a policy, an admission webhook, missing permissions, or a rule of the object's API",
         event="ObjectRefused",
     ),
     "FI873": Error(
@@ -194,7 +192,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI881": Error(
         "the controller cannot read an object",
         "delete the object, or remove what the message names; until then its service is left as it is",
-        "it is nested deeper than 254 levels or over a limit of docs/webhook.md, and was not validated",
         event="ObjectUnreadable",
     ),
 }

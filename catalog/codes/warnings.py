@@ -147,7 +147,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI546": Warn(
         "the engine is not told its model, or the name under which it serves it",
         "write a plain command of a known engine, or name the model in the command",
-        "the command is not understood or launches the nodes itself, so that no argument can be added",
     ),
     "FI549": Warn(
         "data-parallel ranks may not start",
@@ -161,7 +160,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI569": Warn(
         "this launch hangs or ends at start in this release of the engine",
         "add the flag in the message, or use another release",
-        "a fault of the release, since repaired, or a flag without which earlier releases started",
     ),
     "FI570": Warn(
         "pods that share a template have the same rank",
