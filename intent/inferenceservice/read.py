@@ -281,9 +281,10 @@ def _routing(written: Object) -> Routing:
 def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterator[Router]:
     for at, role in enumerate(spec.roles):
         if role.component_type == "router":
+            default = DISAGGREGATION if splits(spec) else role.strategy
             routing = replace(
                 annotated,
-                strategy=_strategy(role, spec),
+                strategy=_strategy(role, default),
                 config=role.endpoint_picker_config,
                 priority=as_text(spec.priority),
                 http_route=without_nulls(role.httproute),
@@ -300,20 +301,19 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 pool=role.pool.ref.name if "pool" in role.given else "",
                 base_refs=tuple(spec.base_refs),
                 given=frozenset(role.given),
-                default_strategy=DISAGGREGATION if splits(spec) else role.strategy,
+                default_strategy=default,
             )
 
 
-def _strategy(role: v1alpha1.Role, spec: v1alpha1.InferenceServiceSpec) -> str:
+def _strategy(role: v1alpha1.Role, default: str) -> str:
     """Return the author's strategy, or the default for the roles.
 
     Empty with a whole configuration, and for an Ingress alone: clients call the Service. With a configuration
     in a ConfigMap, or a pool of the author's, it only decides whether decoders get a sidecar.
     """
-    if "strategy" in role.given:
+    given = frozenset(role.given)
+    if "strategy" in given:
         return role.strategy
-    if role.endpoint_picker_config or set(role.given) & ROUTER_KEYS == {"ingress"}:
+    if role.endpoint_picker_config or given & ROUTER_KEYS == {"ingress"}:
         return ""
-    if splits(spec):
-        return DISAGGREGATION
-    return "" if {"configRef", "pool"} & set(role.given) else role.strategy
+    return "" if given & {"configRef", "pool"} and default != DISAGGREGATION else default
