@@ -44,7 +44,6 @@ ROWS: Final[dict[str, Code]] = {
     "FI124": Error(
         "an argument contradicts the annotation lora",
         "remove the argument, or write in it what the annotation says",
-        "the engine reads one list of adapters only, and the author's own has others",
     ),
     "FI125": Error(
         "an adapter has the name of the model",

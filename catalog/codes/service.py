@@ -33,6 +33,7 @@ ROWS: Final[dict[str, Code]] = {
     "FI410": Warn(
         "the service waits for a role",
         "apply the LeaderWorkerSet of the missing role, in the same namespace, for the same service",
+        "not all members have been applied yet, or roles lists a name that no member has",
         event="WaitingForRole",
     ),
     "FI412": Error(
