@@ -105,20 +105,20 @@ def expansion(
             decided |= taken
             inputs = input_of(intent, settings, concerns, decided)
             then = input_of(pins.author, pins.settings, concerns, decided)
-    made = wishes(inputs, concerns)
-    anew = {one.unit or one.name for one in _differing(concerns, made, inputs, then)}
+    wished = wishes(inputs, concerns)
+    anew = {concern.unit or concern.name for concern in _differing(concerns, wished, inputs, then)}
     parts = pins.recorded.parts.items()
-    recorded = {name: in_order_of(made.get(name, {}), part.wish, part.wish) for name, part in parts}
-    left = (one.name for one in concerns if (one.unit or one.name) not in anew)
-    kept = {name: recorded.get(name, {}) for name in left if is_on(made[name], pins.lost.get(name, {}))}
+    recorded = {name: in_order_of(wished.get(name, {}), part.wish, part.wish) for name, part in parts}
+    left = (concern.name for concern in concerns if (concern.unit or concern.name) not in anew)
+    kept = {name: recorded.get(name, {}) for name in left if is_on(wished[name], pins.lost.get(name, {}))}
     unknown = {name: wish for name, wish in recorded.items() if name not in ORDER}
     is_split = decision(inputs).splits
     if is_split != pins.recorded.decision.splits or _places(intent) != _places(pins.author):
-        return _expansion(inputs, made)
+        return _expansion(inputs, wished)
     try:
-        return _expansion(inputs, made | kept | unknown)
+        return _expansion(inputs, wished | kept | unknown)
     except Contradiction:
-        return _expansion(inputs, made)
+        return _expansion(inputs, wished)
 
 
 def is_same(intent: Intent, settings: Settings, concerns: Iterable[Concern], pins: Pins) -> bool:
@@ -127,8 +127,8 @@ def is_same(intent: Intent, settings: Settings, concerns: Iterable[Concern], pin
         return False
     concerns = tuple(concerns)
     inputs, then = input_of(intent, settings, concerns), input_of(pins.author, pins.settings, concerns)
-    made = wishes(inputs, concerns)
-    return decision(inputs) == decision(then) and not _differing(concerns, made, inputs, then)
+    wished = wishes(inputs, concerns)
+    return decision(inputs) == decision(then) and not _differing(concerns, wished, inputs, then)
 
 
 def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:
@@ -139,11 +139,11 @@ def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:
 
 def wishes(inputs: Input, concerns: Iterable[Concern] = CONCERNS) -> dict[str, Overlay]:
     """Return what each concern injects by the rules."""
-    return {one.name: one.mutate(inputs) if one.name in inputs.concerns else {} for one in concerns}
+    return {row.name: row.mutate(inputs) if row.name in inputs.concerns else {} for row in concerns}
 
 
 def _differing(
-    concerns: tuple[Concern, ...], made: Mapping[str, Overlay], inputs: Input, then: Input
+    concerns: tuple[Concern, ...], wished: Mapping[str, Overlay], inputs: Input, then: Input
 ) -> list[Concern]:
     """Return the concerns that do not inject the same as for the stored author, in place of the same values.
 
@@ -151,20 +151,23 @@ def _differing(
     """
     before = wishes(then, concerns)
     is_other = _replaced(inputs.intent) != _replaced(then.intent)
-    return [one for one in concerns if made[one.name] != before[one.name] or (one.replaces and is_other)]
+    return [row for row in concerns if wished[row.name] != before[row.name] or (row.replaces and is_other)]
 
 
 def _places(intent: Intent) -> list[tuple[str, str]]:
     """Return the templates and the names of their engines, into which recorded parts would go."""
-    return [(one.field, one.engine.container if one.engine else "") for one in intent.templates]
+    return [
+        (template.field, template.engine.container if template.engine else "")
+        for template in intent.templates
+    ]
 
 
 def _replaced(intent: Intent) -> list[tuple[object, ...]]:
     """Return the author's values that concerns may replace."""
     return [
-        (one.field, engine.command, engine.args, engine.probes, engine.hooks, engine.ports)
-        for one in intent.templates
-        if (engine := one.engine)
+        (template.field, engine.command, engine.args, engine.probes, engine.hooks, engine.ports)
+        for template in intent.templates
+        if (engine := template.engine)
     ]
 
 
@@ -172,8 +175,8 @@ def _launched(intent: Intent) -> tuple[object, ...]:
     """Return the author's values that decide on a launch."""
     words = [
         (engine.container, engine.image, engine.command, engine.args, engine.variables, engine.accelerators)
-        for one in intent.templates
-        if (engine := one.engine)
+        for template in intent.templates
+        if (engine := template.engine)
     ]
     return intent.launcher, intent.size, words
 
@@ -182,7 +185,7 @@ def _taken_again(
     name: str, inputs: Input, then: Input, recorded: Decision, decided: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the fields of a recorded decision that are taken again; `decided` are those of earlier ones."""
-    if any(getattr(then.intent, one) != getattr(inputs.intent, one) for one in _HOLDS[name]):
+    if any(getattr(then.intent, field) != getattr(inputs.intent, field) for field in _HOLDS[name]):
         return {}
     fields, now, before = DECISIONS[name], decision(inputs), decision(then)
     is_same = all(getattr(now, field) == getattr(before, field) for field in fields)

@@ -90,12 +90,12 @@ def of_containers(paths: Paths) -> Paths:
 
 def union(*trees: Paths) -> Paths:
     """Return the paths of all trees. Where one tree has a value and another goes deeper, any value may be."""
-    found: Paths = {}
+    paths: Paths = {}
     for tree in trees:
         for key, below in tree.items():
-            known = found.get(key, {})
-            found[key] = None if known is None or below is None else union(known, below)
-    return found
+            known = paths.get(key, {})
+            paths[key] = None if known is None or below is None else union(known, below)
+    return paths
 
 
 # --- mutators -----------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def for_launches(write: Callable[[Launch, Input], Overlay], *, written: bool = T
     @wraps(write)
     def mutate(inputs: Input) -> Overlay:
         launches = inputs.layout.launches if inputs.plan.rewritten or not written else ()
-        return in_group({one.template.field: write(one, inputs) for one in launches})
+        return in_group({launch.template.field: write(launch, inputs) for launch in launches})
 
     return mutate
 

@@ -107,7 +107,9 @@ LAUNCH: Final = Concern(
 
 def split(inputs: Input) -> Overlay:
     """Make the leader's template a copy of the workers'. The other mutators then write into both."""
-    return in_group({one.field: {COPY: "workerTemplate"} for one in inputs.layout.templates if one.made})
+    return in_group(
+        {template.field: {COPY: "workerTemplate"} for template in inputs.layout.templates if template.made}
+    )
 
 
 SPLIT: Final = Concern(
@@ -249,7 +251,7 @@ def _volume(launch: Launch) -> str:
     if has_memory(launch):
         return ""
     taken = frozenset(launch.template.taken)
-    names = (VOLUME, *(f"{VOLUME}-{at}" for at in range(1, len(taken) + 1)))
+    names = (VOLUME, *(f"{VOLUME}-{number}" for number in range(1, len(taken) + 1)))
     return next(name for name in names if name not in taken)
 
 
@@ -312,9 +314,9 @@ SHM_LIMIT: Final = Concern(
 def probes(launch: Launch, inputs: Input) -> Overlay:
     """Remove the leader's probes and hooks from the workers; call the supervisor of several servers."""
     engine, port = launch.engine, inputs.layout.served.serving.supervisor
-    called = (one for one in (*engine.probes, *engine.hooks) if of_supervisor(one, inputs))
-    written: Overlay = {one.field: {one.handler: {"port": port}} for one in called}
-    written |= {one.field: None for one in misplaced(launch, inputs)}
+    called = (probe for probe in (*engine.probes, *engine.hooks) if of_supervisor(probe, inputs))
+    written: Overlay = {probe.field: {probe.handler: {"port": port}} for probe in called}
+    written |= {probe.field: None for probe in misplaced(launch, inputs)}
     return in_engine(engine, of_probes(written)) if written else {}
 
 

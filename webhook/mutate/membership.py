@@ -47,7 +47,7 @@ def labels(inputs: Input) -> Overlay:
     pods = {"labels": metadata["labels"] | SERVING_LABELS} if serving.everywhere else metadata
     if serving.ports:
         pods = {**pods, "annotations": dict.fromkeys(ACTIVE_PORTS, ",".join(map(str, serving.ports)))}
-    templates = in_group({one.field: {"metadata": pods} for one in inputs.layout.templates})
+    templates = in_group({template.field: {"metadata": pods} for template in inputs.layout.templates})
     return {"metadata": metadata, **templates}
 
 
@@ -95,7 +95,7 @@ def gang(inputs: Input) -> Overlay:
     group = pod_group_name(intent.service, intent.revision)
     annotations = {GROUP_NAME: group, TASK_SPEC: intent.role_name}
     pods = {"metadata": {"annotations": annotations}, "spec": {"schedulerName": scheduler}}
-    return in_group({one.field: pods for one in inputs.layout.templates})
+    return in_group({template.field: pods for template in inputs.layout.templates})
 
 
 GANG: Final = Concern(

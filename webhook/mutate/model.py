@@ -144,22 +144,26 @@ def lora(launch: Launch, inputs: Input) -> Overlay:
     """
     intent, engine = inputs.intent, launch.engine
     by_engine, secret = intent.downloads_models, intent.model_secret
-    needed = [one for one in intent.adapters.adapters if one.mount not in engine.mounts]
-    mounted = [one for one in needed if one.argument(by_engine=by_engine) == one.path]
-    downloaded = [one for one in mounted if one.is_downloaded(by_engine=by_engine)]
-    volumes = {_volume(one): _source(one.uri, {"emptyDir": {}}) for one in (*downloaded, *mounted)}
+    needed = [adapter for adapter in intent.adapters.adapters if adapter.mount not in engine.mounts]
+    mounted = [adapter for adapter in needed if adapter.argument(by_engine=by_engine) == adapter.path]
+    downloaded = [adapter for adapter in mounted if adapter.is_downloaded(by_engine=by_engine)]
+    volumes = {
+        _volume(adapter): _source(adapter.uri, {"emptyDir": {}}) for adapter in (*downloaded, *mounted)
+    }
     container = {
         "env": [_token(secret)] if secret and len(mounted) < len(needed) else [],
-        "volumeMounts": [_of_adapter(one, read_only=True) for one in mounted],
+        "volumeMounts": [_of_adapter(adapter, read_only=True) for adapter in mounted],
     }
     pod = {
         "volumes": [
             *({"name": name, **source} for name, source in volumes.items()),
-            *_credentials((one.uri for one in downloaded), secret),
+            *_credentials((adapter.uri for adapter in downloaded), secret),
         ],
         "initContainers": [
-            _downloader(f"{ADAPTER_INITIALIZER}-{one.label}", one.uri, _of_adapter(one), engine, inputs)
-            for one in downloaded
+            _downloader(
+                f"{ADAPTER_INITIALIZER}-{adapter.label}", adapter.uri, _of_adapter(adapter), engine, inputs
+            )
+            for adapter in downloaded
         ],
     }
     return in_engine(engine, _nonempty(container), _nonempty(pod))
@@ -220,9 +224,9 @@ def _source(uri: Uri, kept: Object) -> Object:
     return kept
 
 
-def _mount(volume: str, at: str, path: str, *, read_only: bool) -> Object:
+def _mount(volume: str, mount_path: str, path: str, *, read_only: bool) -> Object:
     """Return the mount of the directory `path` of a volume; empty: all of it."""
-    mount: Object = {"name": volume, "mountPath": at}
+    mount: Object = {"name": volume, "mountPath": mount_path}
     return mount | ({"subPath": path} if path else {}) | ({"readOnly": True} if read_only else {})
 
 
@@ -243,7 +247,9 @@ def _downloader(name: str, uri: Uri, mount: Object, engine: Engine, inputs: Inpu
         credentials = {"env": [home, _token(secret)] if secret else [home]}
     elif uri.scheme == "gs" and secret:
         credentials = {"env": [{"name": "GOOGLE_APPLICATION_CREDENTIALS", "value": GOOGLE_FILE}]}
-    files = [_mount(one["name"], GOOGLE_SECRETS, "", read_only=True) for one in _credentials([uri], secret)]
+    files = [
+        _mount(volume["name"], GOOGLE_SECRETS, "", read_only=True) for volume in _credentials([uri], secret)
+    ]
     return {
         "name": name,
         "image": settings.storage_initializer_image,

@@ -60,10 +60,12 @@ def sidecar(launch: Launch, inputs: Input) -> Overlay:
     secret, opens = inputs.intent.sidecar_options.secret, "port" not in inputs.intent.skip
     count = len(inputs.layout.served.serving.ports) or 1
     declared = [
-        at for at in range(moved.port, moved.port + count) if opens and at not in launch.template.ports.taken
+        port
+        for port in range(moved.port, moved.port + count)
+        if opens and port not in launch.template.ports.taken
     ]
     proxy = _proxy(moved, row, launch, declared, inputs)
-    ports: Overlay = {"ports": [{"containerPort": moved.to + at} for at in range(count)]} if opens else {}
+    ports: Overlay = {"ports": [{"containerPort": moved.to + rank} for rank in range(count)]} if opens else {}
     container = ports | _repointed(launch, moved, inputs)
     volumes = {"volumes": [{"name": CERTIFICATES, "secret": {"secretName": secret}}]} if secret else {}
     return in_engine(launch.engine, container, {"initContainers": [proxy]} | volumes)
@@ -107,9 +109,9 @@ def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int
 def _repointed(launch: Launch, moved: Moved, inputs: Input) -> Overlay:
     """Return probes and hooks of the served port, by number or name, with the engine's new port."""
     names, probes = dict(launch.template.ports.named), (*launch.engine.probes, *launch.engine.hooks)
-    served = (one for one in probes if names.get(str(one.port), one.port) == moved.port)
-    mine = (one for one in served if one.handler in _WITH_PORT and not of_supervisor(one, inputs))
-    return of_probes({one.field: {one.handler: {"port": moved.to}} for one in mine})
+    served = (probe for probe in probes if names.get(str(probe.port), probe.port) == moved.port)
+    mine = (probe for probe in served if probe.handler in _WITH_PORT and not of_supervisor(probe, inputs))
+    return of_probes({probe.field: {probe.handler: {"port": moved.to}} for probe in mine})
 
 
 _ENGINE: Final = {
