@@ -179,8 +179,8 @@ async def _reviewed(state: ServerState, request: Request, until: float) -> Answe
 
 def _deadline(query: str) -> float:
     """Return the seconds that the caller waits; the API server appends `?timeout=5s` (at most 30)."""
-    found = _TIMEOUT.search(query)
-    return float(found[1]) if found else 30.0
+    match = _TIMEOUT.search(query)
+    return float(match[1]) if match else 30.0
 
 
 async def _body(state: ServerState, request: Request) -> bytes:
@@ -247,5 +247,5 @@ async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes, unt
 
 def _uid(body: bytes) -> str:
     """Return the uid of an admission request, which Go writes first; empty if it is not a UUID."""
-    found = re.search(rb'"uid"\s*:\s*"([0-9A-Fa-f-]{36})"', body[:1024])
-    return found[1].decode() if found else ""
+    match = re.search(rb'"uid"\s*:\s*"([0-9A-Fa-f-]{36})"', body[:1024])
+    return match[1].decode() if match else ""

@@ -48,10 +48,10 @@ class Callers:
 
     def accepted(self, address: str) -> Peer:
         """Return the peer of a connection before its handshake; of a Unix socket `address` is empty."""
-        found = _plain(address)
-        if any(found.version == one.version and found in one for one in self.networks):
+        parsed = _plain(address)
+        if any(parsed.version == network.version and parsed in network for network in self.networks):
             return self.known
-        return self._other(found)
+        return self._other(parsed)
 
     def verified(self, address: str, certificate: Mapping[str, Any] | None) -> Peer:
         """Return the peer of a connection after its handshake, with the client certificate that it verified.
@@ -67,13 +67,13 @@ class Callers:
 
     def _other(self, address: IPv4Address | IPv6Address) -> Peer:
         key = int(address) >> (64 if address.version == 6 else 0)
-        found = self.peers.get(key)
-        if found is None:
-            found = self.peers[key] = Peer()
-        return found
+        peer = self.peers.get(key)
+        if peer is None:
+            peer = self.peers[key] = Peer()
+        return peer
 
 
 def _plain(address: str) -> IPv4Address | IPv6Address:
     """Parse an address without its zone; one of IPv4 that arrived at an IPv6 socket is of IPv4."""
-    found = ip_address(address.partition("%")[0])
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+    parsed = ip_address(address.partition("%")[0])
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed

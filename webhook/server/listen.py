@@ -104,7 +104,7 @@ class Listener:
     def __post_init__(self) -> None:
         """Divide the limit."""
         most, reserved = self.limits.connections, self.callers.reserved
-        self.shares = Shares(most, reserved, lambda one: self.cut(one, "crowded"), lambda one: one.last)
+        self.shares = Shares(most, reserved, lambda item: self.cut(item, "crowded"), lambda item: item.last)
 
     def accept_from_now(self) -> None:
         """Accept whatever connects to the socket, unless it has been closed meanwhile."""
@@ -187,7 +187,7 @@ class Listener:
         is_busy = True
         while is_busy and monotonic() < end:
             await asyncio.sleep(0.02)
-            is_busy = any(one.is_busy for one in self.connections)
+            is_busy = any(connection.is_busy for connection in self.connections)
         self.server.pre_shutdown()
         await self.server.shutdown(max(1.0, end - monotonic()))
         for connection, handshake in tuple(self.connections.items()):  # handshakes that never completed
@@ -263,11 +263,11 @@ class Tls(sslproto.SSLProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Count the records that begin in what was read, by the lengths in their headers."""
         view: memoryview = self.get_buffer(0)  # into which it was read
-        read, at = self.head + view[:nbytes], self.skipped
-        while at + 5 <= len(read):
-            at += 5 + int.from_bytes(read[at + 3 : at + 5])
+        read, offset = self.head + view[:nbytes], self.skipped
+        while offset + 5 <= len(read):
+            offset += 5 + int.from_bytes(read[offset + 3 : offset + 5])
             self.records += 1
-        self.head, self.skipped = read[at:], max(0, at - len(read))
+        self.head, self.skipped = read[offset:], max(0, offset - len(read))
         if self.records > RECORDS + self.connection.size // RECORD:
             self._fatal_error(ConnectionAbortedError())
         elif self.shaken.done():

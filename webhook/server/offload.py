@@ -210,5 +210,5 @@ def _remember(peer: Peer, name: bytes, until: float) -> None:
 
 def namespace(body: bytes) -> bytes:
     """Return the namespace of an admission request, which Go writes before the object; empty if absent."""
-    found = _NAMESPACE.search(body, 0, 4096)
-    return found[1] if found else b""
+    match = _NAMESPACE.search(body, 0, 4096)
+    return match[1] if match else b""

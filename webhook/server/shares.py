@@ -36,10 +36,10 @@ class _Part:
 
     def next(self) -> tuple[Any, "_Part"]:
         """Count one turn of the part whose turn it is, and forget those that hold nothing and owe nothing."""
-        for key in [key for key, one in self.parts.items() if not one.size and one.turns <= self.clock]:
+        for key in [key for key, part in self.parts.items() if not part.size and part.turns <= self.clock]:
             del self.parts[key]
-        waiting = [one for one in self.parts.items() if one[1].size]
-        key, part = min(waiting, key=lambda one: (not _is_known(one[0]), one[1].turns, one[1].served))
+        waiting = [pair for pair in self.parts.items() if pair[1].size]
+        key, part = min(waiting, key=lambda pair: (not _is_known(pair[0]), pair[1].turns, pair[1].served))
         part.served = True
         if not _is_known(key):
             part.turns += 1
@@ -51,10 +51,10 @@ class _Part:
 
         Of equal ones it is that with the key `new`, if it has more than the new item of this size.
         """
-        holding = [one for one in self.parts.items() if one[1].size]
+        holding = [pair for pair in self.parts.items() if pair[1].size]
         return max(
             holding,
-            key=lambda one: (not _is_known(one[0]), one[1].size, one[0] == new and one[1].size > size),
+            key=lambda pair: (not _is_known(pair[0]), pair[1].size, pair[0] == new and pair[1].size > size),
         )[1]
 
     def hold(self, path: tuple[Any, ...], size: int) -> None:
@@ -140,7 +140,7 @@ class Shares(Generic[T]):
         self.leave(item)
 
     def _fits(self, peer: Peer) -> bool:
-        others = sum(part.size for one, part in self.root.parts.items() if not one.is_known)
+        others = sum(part.size for key, part in self.root.parts.items() if not key.is_known)
         return self.root.size <= self.limit and (peer.is_known or others <= self.others)
 
 
@@ -204,9 +204,9 @@ class LoopTurns:
     def _next(self, rests: int) -> None:
         if rests or self.owed:
             self._later(rests - 1)
-        elif found := self.waiting.pop():
-            if not found[2].done():
-                found[2].set_result(None)
+        elif waits := self.waiting.pop():
+            if not waits[2].done():
+                waits[2].set_result(None)
             self._later(RESTS)
         else:
             self.is_busy = False
