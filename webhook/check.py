@@ -86,7 +86,7 @@ def check(  # noqa: PLR0913 - what a request consists of
     about_input = list(_about_input(write, inputs))
     if any(finding.severity == "error" for finding in (*about_record, *about_input)):
         if write_state.is_same:
-            about_record = [replace(one, softened=_same_templates(live, old)) for one in about_record]
+            about_record = [replace(finding, softened=_same_templates(live, old)) for finding in about_record]
             about_input = _softened(about_input, write, settings)
         elif write.before is not None and write.before.has_record:
             about_input = _softened(about_input, write, settings, OF_AUTHORS)
@@ -165,7 +165,7 @@ def _about_input(write: Write, inputs: Input | None) -> Iterator[FieldError]:
             unfilled = (codes for field, codes in UNFILLED.items() if getattr(inputs.intent, field))
             known = known.union(*unfilled)
         for validator in VALIDATORS:
-            yield from (one for one in validator(inputs) if one.code not in known)
+            yield from (finding for finding in validator(inputs) if finding.code not in known)
         yield from _edited(write)
 
 
@@ -173,9 +173,9 @@ def _edited(write: Write) -> Iterator[FieldError]:
     """FI523: launches that were edited by hand."""
     for field, edited in write.reverted.launches.items():
         spec = pod_of(template_of(write.live, field))
-        for at, container in enumerate(listed(spec.get("containers"))):
+        for index, container in enumerate(listed(spec.get("containers"))):
             if mapping(container).get("name") in edited:
-                where = f"{LWT}.{field}.spec.containers[{at}].args"
+                where = f"{LWT}.{field}.spec.containers[{index}].args"
                 yield FieldError(where, None, _EDITED, "FI523")
 
 
@@ -269,9 +269,9 @@ def _has_part(live: Object, overlay: Overlay) -> bool:
         return False
     for field, template in templates_of(overlay).items():
         there = containers_of(template_of(live, field))
-        for name, one in containers_of(template).items():
-            wanted, found = (launcher_words(arguments(each)) for each in (one, there.get(name, one)))
-            if wanted and not found:
+        for name, item in containers_of(template).items():
+            wanted, present = (launcher_words(arguments(each)) for each in (item, there.get(name, item)))
+            if wanted and not present:
                 return False
     return True
 

@@ -129,11 +129,11 @@ def _before_ejection(
     file = merge(evidence.file_of(live, old), {"metadata": {"name": metadata(old).get("name")}})
     if not budget.is_small(file):
         return write_state
-    made = change(file, state(file, None, write.templates), settings, concerns)
-    recorded, record = _annotation(records.find(made)), record_of(made)
+    result = change(file, state(file, None, write.templates), settings, concerns)
+    recorded, record = _annotation(records.find(result)), record_of(result)
     before = revert(old, layer(old, record.put_on, record.was), {})
     is_stored = not before.launches and is_on(old, with_kept(record.put_on, before))
-    if not is_stored or not has_record(made):
+    if not is_stored or not has_record(result):
         return write_state
     return state(merge(live, recorded), merge(old, recorded), write.templates)
 
@@ -149,22 +149,22 @@ def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:
     write = write_state.write
     if write.old is None or not write.has_record or records.find(write.live) == records.find(write.old):
         return False
-    now, then = (_launches(one, group_of(live)) for one in (live, write.old))
-    before, result = (_launches(one, group_of(wanted)) for one in (write.old, wanted))
+    now, then = (_launches(lws, group_of(live)) for lws in (live, write.old))
+    before, result = (_launches(lws, group_of(wanted)) for lws in (write.old, wanted))
     recorded = (write.record, write.stored, record_of(wanted))
-    mine, stored, given = ([part for part in _launches(one.put_on) if part] for one in recorded)
-    is_known = mine == stored or (mine == given and any(key in one for one in mine for key in ARGUMENTS))
-    is_other = not is_known and any(one["path"].startswith("/spec") for one in patch(live, wanted))
-    return now == then and (before != result or is_other or isinstance(write_state, Invalid))
+    mine, stored, ruled = ([part for part in _launches(record.put_on) if part] for record in recorded)
+    is_known = mine == stored or (mine == ruled and any(key in part for part in mine for key in ARGUMENTS))
+    differs = not is_known and any(operation["path"].startswith("/spec") for operation in patch(live, wanted))
+    return now == then and (before != result or differs or isinstance(write_state, Invalid))
 
 
 def _launches(lws: Object, fields: Collection[str] = (LEADER, WORKER)) -> list[Object]:
     """Return the fields of the containers of these templates that a launch may replace."""
     specs = [pod_of(template_of(lws, field)) for field in (LEADER, WORKER) if field in fields]
     return [
-        {key: value for key, value in mapping(one).items() if key in RESTORED}
+        {key: value for key, value in mapping(container).items() if key in RESTORED}
         for spec in specs
-        for one in listed(spec.get("containers"))
+        for container in listed(spec.get("containers"))
     ]
 
 
@@ -203,8 +203,8 @@ def _left(write_state: Pinned | Fresh) -> Object:
         return write.live
     if write.base != before.base or not wrote_the_same(before.original, write.original):
         return _injected(write_state, write.standing)
-    made = with_group(write.inject(write.standing).result, group_of(before.live))
-    return merge(made, _annotation(records.find(before.live)))
+    result = with_group(write.inject(write.standing).result, group_of(before.live))
+    return merge(result, _annotation(records.find(before.live)))
 
 
 def _withdrawn(write: Write) -> Object:
@@ -328,7 +328,7 @@ def _lost_parts(expansion: Expansion, put_on: Overlay, write: Write) -> dict[str
 
     def stands(part: Overlay) -> bool:
         lost = patch(live, merge(live, part))
-        removed = any(one["path"].startswith(edited) and _adds_item(one) for one in lost)
+        removed = any(operation["path"].startswith(edited) and _adds_item(operation) for operation in lost)
         return not lost or (is_on(old, part) and not removed)
 
     injected = expansion.reduced(put_on).parts.items()
@@ -349,7 +349,7 @@ def _is_expanded(injected: Overlay, live: Object) -> bool:
         for name, item in ours.items()
         for key, value in item.items()
         if value and key != "name"
-        for piece in ([[one] for one in value] if is_keyed(key, value) else [value])
+        for piece in ([[entry] for entry in value] if is_keyed(key, value) else [value])
     )
 
 

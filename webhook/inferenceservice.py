@@ -40,7 +40,7 @@ def check(
     """
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
-    return sorted(_findings(live, old, settings, templates), key=lambda one: one.severity != "error")
+    return sorted(_findings(live, old, settings, templates), key=lambda finding: finding.severity != "error")
 
 
 def _findings(
@@ -70,11 +70,11 @@ def _findings(
     asked, split = _configuration(service)
     is_kept = split and not asked.picker  # of the generation of the sidecars, which are not here
     same = known_service is not None and (is_kept or _configuration(known_service) == _configuration(service))
-    yield from (replace(one, softened=same) for one in _of_picker(service, settings))
+    yield from (replace(finding, softened=same) for finding in _of_picker(service, settings))
     yield from _of_routes(service)
     stays = known_service is not None and brought(known_service.router) == brought(service.router)
-    for one in not_allowed(service.router, settings) if service.router else ():
-        yield replace(one, softened=stays)
+    for finding in not_allowed(service.router, settings) if service.router else ():
+        yield replace(finding, softened=stays)
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:

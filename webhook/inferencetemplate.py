@@ -14,4 +14,4 @@ def check(live: Object, old: Object | None = None, _settings: Settings = DEFAULT
     if annotations(live).get(INJECT) == "disabled" or metadata(live).get("deletionTimestamp"):
         return []
     errors = ratcheted(list(findings(live)), lambda: () if old is None else findings(old))
-    return sorted(errors, key=lambda one: one.severity != "error")
+    return sorted(errors, key=lambda finding: finding.severity != "error")

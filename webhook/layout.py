@@ -120,9 +120,9 @@ def read_input(
     return _input(full, settings, concerns, UNDECIDED)
 
 
-def decision(given: Input) -> Decision:
+def decision(inputs: Input) -> Decision:
     """Return the decisions of a layout."""
-    plan, layout = given.plan, given.layout
+    plan, layout = inputs.plan, inputs.layout
     return Decision(
         plan.launcher if plan.rewritten else "",
         any(template.made for template in layout.templates),
@@ -150,14 +150,14 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
     is_split = (isinstance(move, Moved) and not serving.everywhere) or _must_differ(plan, serving, concerns)
     templates, launches = intent.templates, plan.launches
     if is_shared and SPLIT in concerns and decided.get("splits", is_split):
-        made = replace(templates[0], field="leaderTemplate", made=True)
-        templates = (made, *templates)
-        launches = (*(replace(one, template=made) for one in launches), *launches)
+        leader = replace(templates[0], field="leaderTemplate", made=True)
+        templates = (leader, *templates)
+        launches = (*(replace(launch, template=leader) for launch in launches), *launches)
     if isinstance(move, Moved):
         count = len(launches) if serving.everywhere else 1
-        launches = (*(_moved(one, move, settings) for one in launches[:count]), *launches[count:])
-        by_field = {one.template.field: one.template for one in launches}
-        templates = tuple(by_field.get(one.field, one) for one in templates)
+        launches = (*(_moved(launch, move, settings) for launch in launches[:count]), *launches[count:])
+        by_field = {launch.template.field: launch.template for launch in launches}
+        templates = tuple(by_field.get(template.field, template) for template in templates)
     layout = Layout(templates, launches, replace(serves, serving=serving), move)
     return Input(intent, settings, plan, layout, concerns, full.findings)
 
@@ -192,45 +192,47 @@ def _of_leader(launch: Launch, plan: LaunchPlan) -> tuple[Probe, ...]:
     If the startup probe does, so do all: they would run while a worker loads the model.
     """
     answers = LAUNCHERS[plan.launcher].answers if plan.paths else ()
-    found = (*launch.engine.probes, *launch.engine.hooks)
+    probes = (*launch.engine.probes, *launch.engine.hooks)
     if not answers:
-        return found
-    failing = tuple(one for one in found if one.handler == "httpGet" and one.path not in answers)
-    return found if any(one.field == _STARTUP for one in failing) else failing
+        return probes
+    failing = tuple(probe for probe in probes if probe.handler == "httpGet" and probe.path not in answers)
+    return probes if any(probe.field == _STARTUP for probe in failing) else failing
 
 
-def misplaced(launch: Launch, given: Input) -> tuple[Probe, ...]:
+def misplaced(launch: Launch, inputs: Input) -> tuple[Probe, ...]:
     """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
-    layout = given.layout
+    layout = inputs.layout
     is_alone = len(layout.launches) == 1
-    if launch.leads or layout.served.serving.everywhere or PROBES not in given.concerns or is_alone:
+    if launch.leads or layout.served.serving.everywhere or PROBES not in inputs.concerns or is_alone:
         return ()
-    found, leader = _of_leader(launch, given.plan), given.plan.leader.engine
+    probes, leader = _of_leader(launch, inputs.plan), inputs.plan.leader.engine
     if layout.templates[0].made:
-        return found
-    return tuple(one for one in found if one.handler in CALLS and one in (*leader.probes, *leader.hooks))
+        return probes
+    return tuple(
+        probe for probe in probes if probe.handler in CALLS and probe in (*leader.probes, *leader.hooks)
+    )
 
 
-def startup_port(launch: Launch, given: Input) -> int | str | None:
+def startup_port(launch: Launch, inputs: Input) -> int | str | None:
     """Return the port for a startup probe; None if none is needed or the port is unknown.
 
     One is needed where an engine that answers has other probes, which would run while it loads the model.
     """
-    plan, serving = given.plan, given.layout.served.serving
-    written = {one.field for one in launch.engine.probes}
-    left = written.difference(one.field for one in misplaced(launch, given))
+    plan, serving = inputs.plan, inputs.layout.served.serving
+    written = {probe.field for probe in launch.engine.probes}
+    left = written.difference(probe.field for probe in misplaced(launch, inputs))
     is_answering = launch.leads or serving.everywhere or (plan.paths and LAUNCHERS[plan.launcher].answers)
-    is_missing = is_answering and left and _STARTUP not in written and STARTUP in given.concerns
+    is_missing = is_answering and left and _STARTUP not in written and STARTUP in inputs.concerns
     return (serving.supervisor or api_port(launch)) if is_missing else None
 
 
-def of_supervisor(probe: Probe, given: Input) -> bool:
+def of_supervisor(probe: Probe, inputs: Input) -> bool:
     """Return whether a probe is one that the process answers which starts a server for each rank.
 
     It answers `/health` for all of them; the author's probe calls the server of the first.
     """
-    layout = given.layout
-    is_ours = given.plan.rewritten and PROBES in given.concerns and bool(layout.served.serving.ports)
+    layout = inputs.layout
+    is_ours = inputs.plan.rewritten and PROBES in inputs.concerns and bool(layout.served.serving.ports)
     return is_ours and is_health(probe) and probe.port in {*layout.served.serving.ports[:1], "http"}
 
 
@@ -252,7 +254,7 @@ def served(intent: Intent, plan: LaunchPlan) -> Served:
     leads, launches = next(iter(intent.templates), None), plan.launches
     port = DEFAULT_PORT if leads is None else leads.proxied or port_of(leads.engine, launches)
     is_half = intent.component_type in DISAGGREGATED
-    side = next((side for one in launches if (side := _side(one))), None) if is_half else None
+    side = next((side for launch in launches if (side := _side(launch))), None) if is_half else None
     return Served(port, side, _serving(intent, plan))
 
 
@@ -269,8 +271,8 @@ def _serving(intent: Intent, plan: LaunchPlan) -> Serving:
         return LEADERS
     if balance(leader) != "multi-port":
         return Serving(everywhere=True)
-    found = servers(leader, worker, intent.size)
-    return bounded(replace(found, ports=()) if intent.templates[0].proxied else found)
+    serving = servers(leader, worker, intent.size)
+    return bounded(replace(serving, ports=()) if intent.templates[0].proxied else serving)
 
 
 def servers(leader: Launch, worker: Launch, size: int) -> Serving:
@@ -316,7 +318,7 @@ def port_of(engine: Engine | None, launches: tuple[Launch, ...] = ()) -> int:
     """
     if engine is None:
         return DEFAULT_PORT
-    known = next((one.command for one in launches if one.engine is engine), None)
+    known = next((launch.command for launch in launches if launch.engine is engine), None)
     image = read_image(engine.image)
     command = known or read_command(engine.command, engine.args, image)
     flag, name = command.flags.last(PORT), command.started
@@ -326,7 +328,9 @@ def port_of(engine: Engine | None, launches: tuple[Launch, ...] = ()) -> int:
     text = resolve(told or "", engine.variables) or ""
     port = int(text) if is_size(text) and int(text) <= HIGHEST else 0
     first = 0 if name else next((port for port, _ in engine.ports), 0)
-    probed = next(filter(None, (number(one.port) for one in engine.probes if one.handler == "httpGet")), 0)
+    probed = next(
+        filter(None, (number(probe.port) for probe in engine.probes if probe.handler == "httpGet")), 0
+    )
     default = PRODUCTS[image.engine].port if image.engine in PRODUCTS else DEFAULT_PORT
     return port or engine.http or probed or first or default
 

@@ -45,17 +45,17 @@ def engine_move(
     row, servers = sidecar_of(intent, settings), intent.templates[: None if serving.everywhere else 1]
     if row is None or not servers:
         return None
-    of_template = {one.template.field: one for one in launches}
-    for one in servers:
-        for obstacle in _obstacles(one, of_template.get(one.field), row, intent.sidecar_options):
+    of_template = {launch.template.field: launch for launch in launches}
+    for server in servers:
+        for obstacle in _obstacles(server, of_template.get(server.field), row, intent.sidecar_options):
             return obstacle
     template, leader = servers[0], of_template.get(servers[0].field)
     port, count = known_port(leader) if leader else None, len(serving.ports) or 1
     if port is None or not 0 < port <= HIGHEST:
         where = template.engine_path
         return _left_out(where, "the port is only known in the cluster; write --port with a number")
-    taken = {serving.supervisor, *range(port, port + count)}.union(*(one.ports.taken for one in servers))
-    to = next((to for to in PORTS if taken.isdisjoint(range(to, to + count))), None)
+    used = {serving.supervisor, *range(port, port + count)}.union(*(server.ports.taken for server in servers))
+    to = next((to for to in PORTS if used.isdisjoint(range(to, to + count))), None)
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
 
 
@@ -66,7 +66,7 @@ def moved_template(template: Template, launch: Launch, move: Moved) -> Template:
 
 def protocol_of(launch: Launch, row: SidecarRelease, options: SidecarOptions) -> str:
     """Return the protocol of a sidecar: its author's choice, else one that the engine's connector needs."""
-    able = (one for one in spoken_by(launch) if one in row.connectors)
+    able = (protocol for protocol in spoken_by(launch) if protocol in row.connectors)
     return options.connector or next(able, row.connectors[0])
 
 

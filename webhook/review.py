@@ -119,16 +119,16 @@ def _read(decode: Callable[[bytes | Raw], _T], body: bytes | Raw) -> _T:
         raise Malformed(f"not an AdmissionReview: {error}") from error
 
 
-def _object(found: dict[str, Raw]) -> Object:
+def _object(fields: dict[str, Raw]) -> Object:
     """Return an object without its status. `managedFields` and the fields of the spec stay raw."""
-    plain: Object = {key: _read(_value, found[key]) for key in ("apiVersion", "kind") if key in found}
-    if "spec" in found:
-        is_map = bytes(found["spec"])[:1] == b"{"
-        plain["spec"] = _read(_fields if is_map else _value, found["spec"])
-    if "metadata" in found:
+    plain: Object = {key: _read(_value, fields[key]) for key in ("apiVersion", "kind") if key in fields}
+    if "spec" in fields:
+        is_map = bytes(fields["spec"])[:1] == b"{"
+        plain["spec"] = _read(_fields if is_map else _value, fields["spec"])
+    if "metadata" in fields:
         plain["metadata"] = {
             key: value if key == "managedFields" else _read(_value, value)
-            for key, value in _read(_fields, found["metadata"]).items()
+            for key, value in _read(_fields, fields["metadata"]).items()
         }
     return plain
 
@@ -236,12 +236,12 @@ def _mutated(
     if templates is None and BASE_REFS in annotations(live):
         templates = dict.fromkeys(needed(live, old), OFF) or None
     live, old = opened(request)
-    made = operations(live, inspect(live, old, templates), settings)
-    if not made:
+    changes = operations(live, inspect(live, old, templates), settings)
+    if not changes:
         return _unchanged(request)
-    patch = b2a_base64(orjson.dumps(made), newline=False).decode()
+    patch = b2a_base64(orjson.dumps(changes), newline=False).decode()
     response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
-    return AdmissionAnswer(_answer(request.uid, response | {"auditAnnotations": _audit(made)}), "patched")
+    return AdmissionAnswer(_answer(request.uid, response | {"auditAnnotations": _audit(changes)}), "patched")
 
 
 def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
@@ -252,7 +252,7 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
     live, old = opened(request)
     of_kind = CHECKS.get(text(live.get("kind")), partial(check, dry_run=request.dry_run))
     findings = [] if request.live is None else of_kind(live, old, settings)
-    errors = [one for one in findings if one.severity == "error"]
+    errors = [finding for finding in findings if finding.severity == "error"]
     response: Object = {"allowed": not errors}
     if errors:
         response["status"] = status(errors, request.live or {})
@@ -261,7 +261,7 @@ def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer
     if request.dry_run and CALLED_FROM in annotations(request.live):
         response["warnings"] = [*response.get("warnings", ()), PEER]
     if findings:
-        codes = ",".join(sorted({one.code for one in findings}))
+        codes = ",".join(sorted({finding.code for finding in findings}))
         response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}
     return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
 
@@ -271,11 +271,11 @@ def _audit(operations: Iterable[Operation]) -> dict[str, str]:
 
     A record without parts only says what became of the templates: the object is not expanded.
     """
-    for one in operations:
-        if one["path"] == RECORD:
-            text = one.get("value", "")
-            made = "unfilled" if '"parts":{}' in text else sha256(text.encode()).hexdigest()[:32]
-            return {"record": made if text else "withdrawn"}
+    for operation in operations:
+        if operation["path"] == RECORD:
+            text = operation.get("value", "")
+            record = "unfilled" if '"parts":{}' in text else sha256(text.encode()).hexdigest()[:32]
+            return {"record": record if text else "withdrawn"}
     return {"record": "kept"}
 
 
@@ -287,10 +287,10 @@ def status(errors: list[FieldError], live: Object) -> Object:
     causes = [
         {
             "reason": "FieldValueInvalid",
-            "field": cut(one.path, CAUSE_LENGTH),
-            "message": cut(f"{one.message} ({one.code})", CAUSE_LENGTH),
+            "field": cut(error.path, CAUSE_LENGTH),
+            "message": cut(f"{error.message} ({error.code})", CAUSE_LENGTH),
         }
-        for one in errors[:MOST]
+        for error in errors[:MOST]
     ]
     return {
         "code": 422,
@@ -303,12 +303,12 @@ def status(errors: list[FieldError], live: Object) -> Object:
 
 def warnings(findings: list[FieldError]) -> Iterator[str]:
     """Yield the warnings in plain ASCII, one line each. The last one counts those left out."""
-    found = [one for one in findings if one.severity == "warning"]
-    shown = found if len(found) <= WARNINGS_LIMIT else found[: WARNINGS_LIMIT - 1]
-    for one in shown:
-        yield warning(one)
-    if len(shown) < len(found):
-        yield f"and {len(found) - len(shown)} more; run: fusioninfer validate -f FILE"
+    warned = [finding for finding in findings if finding.severity == "warning"]
+    shown = warned if len(warned) <= WARNINGS_LIMIT else warned[: WARNINGS_LIMIT - 1]
+    for finding in shown:
+        yield warning(finding)
+    if len(shown) < len(warned):
+        yield f"and {len(warned) - len(shown)} more; run: fusioninfer validate -f FILE"
 
 
 def warning(finding: FieldError) -> str:

@@ -45,7 +45,7 @@ def read_asked(answer: bytes) -> Wanted:
 
 def packed(body: bytes, templates: Templates) -> bytes:
     """Return a body with its templates; one that is nested too deep to be written counts as unreadable."""
-    read = {name: orjson.Fragment(_written(one)) for name, one in templates.items()}
+    read = {name: orjson.Fragment(_written(template)) for name, template in templates.items()}
     return b"".join((body, _END, orjson.dumps(read)))
 
 
@@ -60,5 +60,5 @@ def answered(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
     """Answer a body with its templates. Raises `Malformed`."""
     review, _, templates = body.partition(_END)
     read = orjson.loads(templates).items()
-    found = {name: Unavailable(*one) if isinstance(one, list) else one for name, one in read}
-    return mutate(review, settings, templates=found)
+    by_name = {name: Unavailable(*value) if isinstance(value, list) else value for name, value in read}
+    return mutate(review, settings, templates=by_name)

@@ -159,7 +159,7 @@ class Write:
         before = self.before
         if before is None or bypassed(before.live) or self.again is not None:
             return False
-        origins = (origin for one in before.layers.concerns.launches.values() for origin in one.values())
+        origins = (origin for entry in before.layers.concerns.launches.values() for origin in entry.values())
         if "edited" in origins and not wrote_the_same(before.original, self.original):
             return False
         return before.record is not NO_RECORD or self.record is NO_RECORD
@@ -238,23 +238,23 @@ def _write(
 ) -> Write:
     stamp, old = _stamp(live), before.sent if before else None
     sent, live = live, merge(live, stamp) if stamp else live
-    injected, file, found, filling = Layers(), Object(), Reverted(live), None
+    injected, file, filled, filling = Layers(), Object(), Reverted(live), None
     if record is not NO_RECORD:
         injected = before.layers if before and record is before.record else layers(record, live)
         file = {} if old is None else written(live, old)
-        found = revert(live, injected.concerns, file)
-    reverted = found
+        filled = revert(live, injected.concerns, file)
+    reverted = filled
     if record.base is not None or BASE_REFS in annotations(live):
-        parts, mine, stored = separate(found, injected, file), record.base or NO_BASE, None
+        parts, mine, stored = separate(filled, injected, file), record.base or NO_BASE, None
         if is_stored:
-            stored = FilledObject(parts.original, found.original, mine, mine)
+            stored = FilledObject(parts.original, filled.original, mine, mine)
         elif before and before.filling:
             if before.has_record and not bypassed(before.live):
                 stored = before.filling
             is_same = before.filling.base.key == key_of(parts.original)
             if is_same and asks_the_same(before.original, parts.original):
                 templates = None  # an object that was stored past the webhooks stays as it is
-        reverted, filling = refill(parts, found.original, mine, stored, templates)
+        reverted, filling = refill(parts, filled.original, mine, stored, templates)
     reading = _read(reverted.original, old)
     if filling is not None and filling.is_wrong and not is_stored:
         reading = replace(reading, errors=(*filling.errors, *reading.errors))
@@ -326,16 +326,16 @@ def _stamp(live: Object) -> Overlay:
     return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
 
 
-def asks_the_same(one: Object, other: Object) -> bool:
+def asks_the_same(author: Object, other: Object) -> bool:
     """Return whether two authors ask for the same: in annotations, labels and spec."""
-    mine, theirs = (_read_keys(annotations(lws)) for lws in (one, other))
-    return mine == theirs and wrote_the_same(one, other)
+    mine, theirs = (_read_keys(annotations(lws)) for lws in (author, other))
+    return mine == theirs and wrote_the_same(author, other)
 
 
-def wrote_the_same(one: Object, other: Object) -> bool:
+def wrote_the_same(author: Object, other: Object) -> bool:
     """Return whether two authors wrote the same labels and spec."""
-    mine, theirs = (_read_keys(labels(lws)) for lws in (one, other))
-    return mine == theirs and equivalent(scaled_spec(one), scaled_spec(other))
+    mine, theirs = (_read_keys(labels(lws)) for lws in (author, other))
+    return mine == theirs and equivalent(scaled_spec(author), scaled_spec(other))
 
 
 READ: Final = frozenset({EXCLUSIVE_TOPOLOGY, KUEUE_QUEUE, LLM_D_ROLE})
