@@ -49,37 +49,37 @@ class Arguments(NamedTuple):
 
 def transferred(author: Arguments, injected: Arguments, edited: Arguments) -> Arguments | None:
     """Make an edit of the injected arguments to the author's; None if it changes what the launcher wrote."""
-    base, ours, theirs = (_words(one) for one in (injected, author, edited))
+    base, ours, theirs = (_words(arguments) for arguments in (injected, author, edited))
     places = _places(base, ours)
     edits = _edits(base, theirs)
     if places is None or edits is None:
         return None
-    made = list(ours)
+    merged = list(ours)
     for start, end, words in reversed(edits):
-        at = _range(places, start, end)
-        if at is None or _takes_launched(base, places, end, words):
+        replaced = _range(places, start, end)
+        if replaced is None or _takes_launched(base, places, end, words):
             return None
-        made[at[0] : at[1]] = words
-    return _arguments(made, author) if made.count(_END_OF_FIELD) == len(author) else None
+        merged[replaced[0] : replaced[1]] = words
+    return _arguments(merged, author) if merged.count(_END_OF_FIELD) == len(author) else None
 
 
 def _takes_launched(base: list[str], places: dict[int, int], end: int, words: list[str]) -> bool:
     """Return whether words end with a flag whose value would be the launcher's word behind them."""
     flag = next((word for word in reversed(words) if word.strip(_BLANK)), "")
-    behind = next((at for at in range(end, len(base)) if base[at].strip(_BLANK)), None)
+    behind = next((position for position in range(end, len(base)) if base[position].strip(_BLANK)), None)
     is_value = behind is not None and behind not in places and not base[behind].startswith("-")
     return is_value and flag.startswith("-") and "=" not in flag
 
 
-def _words(one: Arguments) -> list[str]:
+def _words(arguments: Arguments) -> list[str]:
     """Return all words, the spaces between them, and the ends of items and of the fields."""
-    found: list[str] = []
-    for field in one:
+    words: list[str] = []
+    for field in arguments:
         for item in field or ():
-            found += _WORDS.findall(item)
-            found.append(_END_OF_ITEM)
-        found.append(_END_OF_FIELD)
-    return found
+            words += _WORDS.findall(item)
+            words.append(_END_OF_ITEM)
+        words.append(_END_OF_FIELD)
+    return words
 
 
 def _arguments(words: Sequence[str], like: Arguments) -> Arguments:
@@ -112,10 +112,10 @@ def _edits(base: list[str], other: list[str]) -> list[tuple[int, int, list[str]]
         segments = list(_segments(middle, changed))
         if _work(segments) > WORK:
             return None
-    pairs = ((at, to, middle[at:below], changed[to:under]) for at, below, to, under in segments)
+    pairs = ((offset, to, middle[offset:below], changed[to:under]) for offset, below, to, under in segments)
     return [
-        (start + at + i, start + at + j, changed[to + k : to + m])
-        for at, to, old, new in pairs
+        (start + offset + i, start + offset + j, changed[to + k : to + m])
+        for offset, to, old, new in pairs
         for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if kind != "equal"
     ]
@@ -127,24 +127,24 @@ Segment = tuple[int, int, int, int]
 
 def _work(segments: list[Segment]) -> int:
     """Return the cost of comparing segments, at worst."""
-    sizes = ((below - at, under - to) for at, below, to, under in segments)
-    return sum(one * other * min(one, other) for one, other in sizes)
+    sizes = ((below - start, under - to) for start, below, to, under in segments)
+    return sum(size * other * min(size, other) for size, other in sizes)
 
 
-def _segments(one: list[str], other: list[str]) -> Iterator[Segment]:
+def _segments(base: list[str], other: list[str]) -> Iterator[Segment]:
     """Yield the ranges between words that both have once, in the same order (patience diff)."""
-    at = to = 0
-    for here, there in (*_anchors(one, other), (len(one), len(other))):
-        if here > at or there > to:
-            yield at, here, to, there
-        at, to = here + 1, there + 1
+    start = to = 0
+    for here, there in (*_anchors(base, other), (len(base), len(other))):
+        if here > start or there > to:
+            yield start, here, to, there
+        start, to = here + 1, there + 1
 
 
-def _anchors(one: list[str], other: list[str]) -> list[tuple[int, int]]:
+def _anchors(base: list[str], other: list[str]) -> list[tuple[int, int]]:
     """Return the positions of words that both have once: the longest sequence with the same order."""
-    here, there = Counter(one), Counter(other)
-    places = {word: at for at, word in enumerate(other) if there[word] == 1}
-    pairs = [(at, places[word]) for at, word in enumerate(one) if here[word] == 1 and word in places]
+    here, there = Counter(base), Counter(other)
+    places = {word: place for place, word in enumerate(other) if there[word] == 1}
+    pairs = [(place, places[word]) for place, word in enumerate(base) if here[word] == 1 and word in places]
     ends: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -153,12 +153,12 @@ def _anchors(one: list[str], other: list[str]) -> list[tuple[int, int]]:
         before.append(last[length - 1] if length else -1)
         ends[length : length + 1] = [to]
         last[length : length + 1] = [number]
-    found: list[tuple[int, int]] = []
+    anchors: list[tuple[int, int]] = []
     number = last[-1] if last else -1
     while number >= 0:
-        found.append(pairs[number])
+        anchors.append(pairs[number])
         number = before[number]
-    return found[::-1]
+    return anchors[::-1]
 
 
 def _places(base: list[str], ours: list[str]) -> dict[int, int] | None:
@@ -167,10 +167,10 @@ def _places(base: list[str], ours: list[str]) -> dict[int, int] | None:
     if edits is None:
         return None
     places: dict[int, int] = {}
-    at = shift = 0
+    first = shift = 0
     for start, end, words in (*edits, (len(base), len(base), [])):
-        places.update((word, word + shift) for word in range(at, start))
-        at, shift = end, shift + len(words) - (end - start)
+        places.update((word, word + shift) for word in range(first, start))
+        first, shift = end, shift + len(words) - (end - start)
     return places
 
 
@@ -178,7 +178,7 @@ def _range(places: dict[int, int], start: int, end: int) -> tuple[int, int] | No
     """Return the author's words that are those of a range; for an empty one, the place between two words."""
     if start < end:
         first = places.get(start)
-        is_whole = first is not None and all(places.get(at) == first + at - start for at in range(start, end))
+        is_whole = first is not None and all(places.get(i) == first + i - start for i in range(start, end))
         return (first, first + end - start) if first is not None and is_whole else None
     if start in places:
         return places[start], places[start]

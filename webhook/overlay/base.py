@@ -94,13 +94,13 @@ NO_BASE: Final = Base((), "")
 def read_base(value: Any) -> Base | None:
     """Decode the member of a record; None if it is not one that `fusioninfer` writes."""
     try:
-        found = msgspec.convert(value, Base)
+        base = msgspec.convert(value, Base)
     except msgspec.ValidationError:
         return None
-    modes = {*found.modes.values(), *(found.leader_modes or {}).values()}
-    known = found.annotations.keys() <= set(BLOCKS) and modes <= MODES.keys()
-    is_ours = known and {code for code, _ in found.faults} <= FAULTS and fits(found.put_on, _PATHS)
-    return found if is_ours and not excess(found) else None
+    modes = {*base.modes.values(), *(base.leader_modes or {}).values()}
+    known = base.annotations.keys() <= set(BLOCKS) and modes <= MODES.keys()
+    is_ours = known and {code for code, _ in base.faults} <= FAULTS and fits(base.put_on, _PATHS)
+    return base if is_ours and not excess(base) else None
 
 
 def excess(base: Base) -> str:
@@ -118,7 +118,7 @@ def over(*templates: Object | None) -> str:
     pods = dict(zip(("workerTemplate", "leaderTemplate"), templates, strict=False))
     counts = budget.counted({"spec": {"leaderWorkerTemplate": pods}})
     return next(
-        (f"{found} {one.name}, and the limit is {one.most}" for one, found in counts if found > one.most), ""
+        (f"{n} {limit.name}, and the limit is {limit.most}" for limit, n in counts if n > limit.most), ""
     )
 
 

@@ -15,7 +15,7 @@ removed, and the author's own arguments get the edit:
     >>> ours = {"name": "x", "command": ["vllm", "serve"], "args": ["-tp=8"]}
     >>> base = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=8"]}
     >>> live = {"name": "x", "command": ["ray"], "args": ["symmetric-run", "--", "vllm", "serve", "-tp=16"]}
-    >>> merge3("", Sides(*({"containers": [one]} for one in (base, ours, live))), {})
+    >>> merge3("", Sides(*({"containers": [container]} for container in (base, ours, live))), {})
     {'containers': [{'name': 'x', 'command': ['vllm', 'serve'], 'args': ['-tp=16']}]}
 """
 
@@ -75,7 +75,7 @@ class Sides(NamedTuple):
 
     def without(self, keys: Collection[str]) -> "Sides":
         """Return the same maps without these fields."""
-        left = [one and {key: value for key, value in one.items() if key not in keys} for one in self]
+        left = [side and {key: value for key, value in side.items() if key not in keys} for side in self]
         return Sides(*left)
 
 
@@ -104,8 +104,8 @@ def _map(field: str, sides: Sides, launches: Launches) -> Any:
     if is_unread and all(same(theirs.get(key), base[key]) for key in base.keys() - ours.keys()):
         sides = sides._replace(file=None)  # an earlier call of this write may have injected them
     mine, held, left = mapping(ours), mapping(sides.file), dict(theirs)
-    for key, one in base.items():
-        value = merge3(key, Sides(one, mine.get(key), theirs.get(key), held.get(key)), launches)
+    for key, stored in base.items():
+        value = merge3(key, Sides(stored, mine.get(key), theirs.get(key), held.get(key)), launches)
         if value is not None:
             left[key] = value
         elif key in left:
@@ -120,20 +120,20 @@ def is_bare(left: Object, keys: Collection[str] = ()) -> bool:
 
 
 def _items(field: str, sides: Sides, launches: Launches) -> Any:
-    base, ours, file = (by_identity(field, one) for one in (sides.base, sides.ours, sides.file))
-    places = {at: key for key, at in index(field, sides.theirs).items()}
-    made = []
-    for at, item in enumerate(sides.theirs):
-        key = places.get(at)
-        if at not in places or key not in base:
-            made.append(item)
+    base, ours, file = (by_identity(field, items) for items in (sides.base, sides.ours, sides.file))
+    places = {position: key for key, position in index(field, sides.theirs).items()}
+    merged = []
+    for position, item in enumerate(sides.theirs):
+        key = places.get(position)
+        if position not in places or key not in base:
+            merged.append(item)
             continue
         of_item = Sides(base[key], ours.get(key), item, file.get(key))
-        found = _item(field, of_item, launches)
-        if found is not None:
-            made.append(found)
+        value = _item(field, of_item, launches)
+        if value is not None:
+            merged.append(value)
     # an empty list that is left of injected items is the author's only if it was
-    return None if sides.theirs and not made and sides.ours != [] else made
+    return None if sides.theirs and not merged and sides.ours != [] else merged
 
 
 def _item(field: str, sides: Sides, launches: Launches) -> Any:
@@ -179,7 +179,7 @@ def _within(value: Any, base: Any) -> Any:
     """Return the fields of a map that another map has too."""
     if not isinstance(value, dict) or not isinstance(base, dict):
         return value
-    return {key: _within(one, base[key]) for key, one in value.items() if base.get(key) is not None}
+    return {key: _within(member, base[key]) for key, member in value.items() if base.get(key) is not None}
 
 
 # --- command and args ---------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def launch3(
     `launched` are the fields that a launch replaced; the other one is the author's in any case.
     """
     same_fields = {key: theirs.get(key) for key in ARGUMENTS if key not in launched}
-    now, injected, author = (arguments({**one, **same_fields}) for one in (theirs, base, ours))
+    now, injected, author = (arguments({**container, **same_fields}) for container in (theirs, base, ours))
     is_noted = all(key in file and not isinstance(file[key], Named) for key in launched)
     if now == injected and not is_noted:
         return author, "injected"
@@ -235,9 +235,9 @@ def _program(container: Object) -> list[Any]:
     return listed(container.get("command"))[:1]
 
 
-def launcher_words(found: Arguments) -> frozenset[str]:
+def launcher_words(launch: Arguments) -> frozenset[str]:
     """Return the words of a launcher in command and args, or in a script in them; empty: it wrote none."""
-    text = "\n".join(word for words in found if words for word in words)
+    text = "\n".join(word for words in launch if words for word in words)
     return frozenset(word for word in LAUNCHER_WORDS if word in text)
 
 
@@ -247,10 +247,10 @@ def arguments(container: Object) -> Arguments:
     return Arguments(*[strings(value) if isinstance(value, list) else None for value in values])
 
 
-def with_arguments(container: Object, found: Arguments) -> Object:
+def with_arguments(container: Object, launch: Arguments) -> Object:
     """Return the container with command and args."""
-    given = {key: list(value) for key, value in zip(ARGUMENTS, found, strict=True) if value is not None}
-    return {key: value for key, value in container.items() if key in given or key not in ARGUMENTS} | given
+    fields = {key: list(value) for key, value in zip(ARGUMENTS, launch, strict=True) if value is not None}
+    return {key: value for key, value in container.items() if key in fields or key not in ARGUMENTS} | fields
 
 
 # --- a template as a whole ------------------------------------------------------------------------------
@@ -262,13 +262,13 @@ Renaming = tuple[str, str]
 
 def merge_template(sides: Sides, before: Launches) -> tuple[Object, Launches]:
     """Merge a pod template; return the origins of launches too, which may be those of the write before."""
-    found = Launches()
-    made = merge3("", _with_edited_volumes(sides), found)
+    origins = Launches()
+    merged = merge3("", _with_edited_volumes(sides), origins)
     there, launches = containers_of(sides.theirs), Launches()
     for name in launched(sides):
-        origin = found.get(name, "injected") if name in there else "written"
+        origin = origins.get(name, "injected") if name in there else "written"
         launches[name] = before.get(name, origin) if origin == "injected" else origin
-    return {} if made is None else made, launches
+    return {} if merged is None else merged, launches
 
 
 def launched(sides: Sides) -> list[str]:
@@ -293,7 +293,7 @@ def renamed(sides: Sides, added: Collection[str] = ()) -> Renaming | None:
 
 def with_name(template: Object, old: str, name: str) -> Object:
     """Return a template with another name of one container."""
-    return with_containers(template, lambda one: {**one, "name": name} if one.get("name") == old else one)
+    return with_containers(template, lambda item: {**item, "name": name} if item.get("name") == old else item)
 
 
 def without_edits(sides: Sides, put_on: Object) -> Sides:
@@ -304,7 +304,7 @@ def without_edits(sides: Sides, put_on: Object) -> Sides:
     """
     if same(pod_of(put_on).get(INIT), pod_of(sides.theirs).get(INIT)):
         return sides
-    base, ours, theirs, file, injected = (init_containers_of(mapping(one)) for one in (*sides, put_on))
+    base, ours, theirs, file, injected = (init_containers_of(mapping(pod)) for pod in (*sides, put_on))
     edited = {
         name: base[name]
         for name in injected.keys() & base.keys() & theirs.keys() - ours.keys() - file.keys()
@@ -312,19 +312,19 @@ def without_edits(sides: Sides, put_on: Object) -> Sides:
         or arguments(theirs[name]) == arguments(injected[name])
     }
     return sides._replace(
-        theirs=with_containers(sides.theirs, lambda one: edited.get(volume_of(one), one), INIT)
+        theirs=with_containers(sides.theirs, lambda item: edited.get(volume_of(item), item), INIT)
     )
 
 
 def _with_edited_volumes(sides: Sides) -> Sides:
     """Return the sides without the mounts of added volumes that were edited: both are the author's."""
-    base, ours, theirs, file = (by_identity("volumes", pod_of(mapping(one)).get("volumes")) for one in sides)
+    base, ours, theirs, file = (by_identity("volumes", pod_of(mapping(pod)).get("volumes")) for pod in sides)
     added = base.keys() - ours.keys() - file.keys()
     edited = {name for name in added if name in theirs and not equivalent(theirs[name], base[name])}
 
     def without_mounts(container: Object) -> Object:
         mounts = listed(container.get("volumeMounts"))
-        return {**container, "volumeMounts": [one for one in mounts if volume_of(one) not in edited]}
+        return {**container, "volumeMounts": [mount for mount in mounts if volume_of(mount) not in edited]}
 
     return sides._replace(base=with_containers(sides.base, without_mounts)) if edited else sides
 
@@ -336,10 +336,10 @@ def volume_of(mount: Any) -> str:
 
 def lost_volumes(template: Object, live: Object) -> list[Object]:
     """Return the volumes of the live template that another one mounts and lacks: none goes while mounted."""
-    known, found = (by_identity("volumes", pod_of(one).get("volumes")) for one in (template, live))
-    lost = {name: found[name] for name in found.keys() - known.keys()}
-    containers = (one for _, one in all_containers_of(pod_of(template)) if lost)
-    mounted = (volume_of(mount) for one in containers for mount in listed(one.get("volumeMounts")))
+    known, volumes = (by_identity("volumes", pod_of(pod).get("volumes")) for pod in (template, live))
+    lost = {name: volumes[name] for name in volumes.keys() - known.keys()}
+    containers = (item for _, item in all_containers_of(pod_of(template)) if lost)
+    mounted = (volume_of(mount) for item in containers for mount in listed(item.get("volumeMounts")))
     return [lost[name] for name in dict.fromkeys(mounted) if name in lost]
 
 
@@ -361,7 +361,7 @@ def carried(
     """
     then, chosen = _members(field, before), _members(field, now)
     others = (then | chosen | _members(field, edits)) if then != chosen and chosen else frozenset()
-    found: Overlay = {}
+    kept: Overlay = {}
     for key, value in edits.items():
         have, there = before.get(key), now.get(key)
         is_removed = value is None and there is None and key in edited
@@ -369,17 +369,17 @@ def carried(
             continue
         if isinstance(value, dict):
             below = carried(value, mapping(have), mapping(there), mapping(edited.get(key)), key)
-            found |= {key: below} if below or not value else {}
+            kept |= {key: below} if below or not value else {}
         elif is_keyed(key, value) and are_items(key, value):
             items = [*_carried_items(key, value, have, there, edited.get(key))]
-            found |= {key: items} if items or not value else {}
+            kept |= {key: items} if items or not value else {}
         else:
-            found[key] = value
-    return found
+            kept[key] = value
+    return kept
 
 
 def _carried_items(field: str, edits: list[Overlay], before: Any, now: Any, edited: Any) -> Iterator[Overlay]:
-    then, there, copy = (by_identity(field, one) for one in (before, now, edited))
+    then, there, copy = (by_identity(field, items) for items in (before, now, edited))
     for edit in edits:
         key = identity(field, edit)
         if PATCH in edit:

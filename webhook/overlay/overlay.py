@@ -70,18 +70,18 @@ def with_containers(
 ) -> Object:
     """Return a pod template with each of its containers, or of its init containers, changed."""
     spec = pod_of(template)
-    items = [change(one) if isinstance(one, dict) else one for one in listed(spec.get(field))]
+    items = [change(item) if isinstance(item, dict) else item for item in listed(spec.get(field))]
     return {**template, "spec": {**spec, field: items}} if items else template
 
 
 def without_containers(template: Object, names: Collection[str]) -> Object:
     """Return a pod template, or an overlay of one, without these containers: without the list, if of all."""
     items = listed(pod_of(template).get("containers"))
-    gone = {at for name, at in index("containers", items).items() if name in names}
-    left = [one for at, one in enumerate(items) if at not in gone]
+    gone = {position for name, position in index("containers", items).items() if name in names}
+    left = [item for position, item in enumerate(items) if position not in gone]
     if len(left) == len(items):
         return template
-    spec = {key: one for key, one in pod_of(template).items() if key != "containers"}
+    spec = {key: value for key, value in pod_of(template).items() if key != "containers"}
     return {**template, "spec": {**spec, "containers": left} if left else spec}
 
 
@@ -105,14 +105,14 @@ def combine(overlays: Iterable[Overlay]) -> Overlay:
     Raises:
         Contradiction: two overlays set a field to different values.
     """
-    found: dict[str, list[Any]] = {}
+    fields: dict[str, list[Any]] = {}
     for overlay in overlays:
         for key, value in overlay.items():
-            if key in found:
-                found[key].append(value)
+            if key in fields:
+                fields[key].append(value)
             else:
-                found[key] = [value]
-    return {key: values[0] if len(values) == 1 else _joined(key, values) for key, values in found.items()}
+                fields[key] = [value]
+    return {key: values[0] if len(values) == 1 else _joined(key, values) for key, values in fields.items()}
 
 
 def _joined(key: str, values: list[Any]) -> Any:
@@ -128,11 +128,11 @@ def _joined(key: str, values: list[Any]) -> Any:
 
 
 def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
-    found: dict[Identity, list[Overlay]] = {}
+    overlays: dict[Identity, list[Overlay]] = {}
     for items in lists:
         for item in items:
-            found.setdefault(identity(field, item), []).append(item)
-    return [items[0] if len(items) == 1 else combine(items) for items in found.values()]
+            overlays.setdefault(identity(field, item), []).append(item)
+    return [items[0] if len(items) == 1 else combine(items) for items in overlays.values()]
 
 
 def remainder(overlay: Overlay, part: Overlay) -> Overlay:
@@ -154,10 +154,10 @@ def remainder(overlay: Overlay, part: Overlay) -> Overlay:
 def _left_items(field: str, items: list[Overlay], part: list[Overlay]) -> list[Overlay]:
     places, left = index(field, part), []
     for item in items:
-        at = places.get(identity(field, item))
-        below = item if at is None else remainder(item, part[at])
+        position = places.get(identity(field, item))
+        below = item if position is None else remainder(item, part[position])
         if below:
-            left.append(below if at is None else keys_of(field, item) | below)
+            left.append(below if position is None else keys_of(field, item) | below)
     return left
 
 
@@ -236,9 +236,9 @@ def common(lws: Any, overlay: Any, field: str = "") -> Any:
     places = index(field, lws)
     known = ((places.get(identity(field, item)), item) for item in overlay)
     if field == INIT:
-        return [item for at, item in known if at is not None]
-    found = ((item, common(lws[at], item)) for at, item in known if at is not None)
-    return [have for item, have in found if have.keys() > keys_of(field, item).keys() or have == item]
+        return [item for position, item in known if position is not None]
+    parts = ((item, common(lws[position], item)) for position, item in known if position is not None)
+    return [have for item, have in parts if have.keys() > keys_of(field, item).keys() or have == item]
 
 
 def has_some(live: Any, overlay: Any, field: str = "") -> bool:
@@ -256,7 +256,7 @@ def has_some(live: Any, overlay: Any, field: str = "") -> bool:
     if is_keyed(field, overlay):
         places = index(field, live)
         known = ((places.get(identity(field, item)), item) for item in overlay)
-        return any(at is not None and (field not in ENTERED or _item(live[at], item)) for at, item in known)
+        return any(i is not None and (field not in ENTERED or _item(live[i], item)) for i, item in known)
     return same(live, overlay)
 
 

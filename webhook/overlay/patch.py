@@ -37,18 +37,18 @@ def patch(live: Object, wanted: Object, stays: Stays = is_default, path: str = "
     A field that is not wanted stays if `stays` says so: the API server or LWS may have filled it in. So does
     another spelling of a quantity.
     """
-    made: list[Operation] = []
+    operations: list[Operation] = []
     if not live.keys() <= wanted.keys():
         gone = (key for key, value in live.items() if key not in wanted and not stays(key, value))
-        made += [{"op": "remove", "path": f"{path}/{escaped(key)}"} for key in gone]
+        operations += [{"op": "remove", "path": f"{path}/{escaped(key)}"} for key in gone]
     is_other = map(is_not, wanted.values(), map(live.get, wanted, repeat(_ABSENT)))
     for key, value in compress(wanted.items(), is_other):  # few fields of a map are no longer the same
         place = f"{path}/{escaped(key)}"
         if key in live:
-            made += _patch_value(key, live[key], value, stays, place)
+            operations += _patch_value(key, live[key], value, stays, place)
         else:
-            made.append({"op": "add", "path": place, "value": value})
-    return made
+            operations.append({"op": "add", "path": place, "value": value})
+    return operations
 
 
 def _patch_value(field: str, live: Any, wanted: Any, stays: Stays, path: str) -> list[Operation]:
@@ -75,21 +75,21 @@ Items = dict[Identity, Object]
 def _patch_items(field: str, lists: tuple[Items, Items], stays: Stays, path: str) -> list[Operation]:
     """Patch items that stay, remove others from the last to the first, then add new ones in their places."""
     live, wanted = lists
-    made: list[Operation] = []
-    for at, (key, item) in enumerate(live.items()):
+    operations: list[Operation] = []
+    for position, (key, item) in enumerate(live.items()):
         if key in wanted and field in UNIONS and item.keys() != wanted[key].keys():
-            made.append({"op": "replace", "path": f"{path}/{at}", "value": wanted[key]})
+            operations.append({"op": "replace", "path": f"{path}/{position}", "value": wanted[key]})
         elif key in wanted and item is not wanted[key]:
-            made += patch(item, wanted[key], stays, f"{path}/{at}")
-    gone = [at for at, key in enumerate(live) if key not in wanted]
-    made += [{"op": "remove", "path": f"{path}/{at}"} for at in reversed(gone)]
+            operations += patch(item, wanted[key], stays, f"{path}/{position}")
+    gone = [position for position, key in enumerate(live) if key not in wanted]
+    operations += [{"op": "remove", "path": f"{path}/{position}"} for position in reversed(gone)]
     length = len(live) - len(gone)
-    for at, (key, item) in enumerate(wanted.items()):
+    for position, (key, item) in enumerate(wanted.items()):
         if key not in live:
-            place = "-" if at == length else at
-            made.append({"op": "add", "path": f"{path}/{place}", "value": item})
+            place = "-" if position == length else position
+            operations.append({"op": "add", "path": f"{path}/{place}", "value": item})
             length += 1
-    return made
+    return operations
 
 
 @lru_cache(maxsize=256)

@@ -10,12 +10,12 @@ the author's variable `A` stays, so neither result has it:
     ...     "schedulerName": "volcano",
     ...     "containers": [{"name": "vllm", "command": ["ray"], "env": [{"name": "A", "value": "2"}]}],
     ... }
-    >>> made = put(original, wish, frozenset({"command"}))
-    >>> made.put_on
+    >>> outcome = put(original, wish, frozenset({"command"}))
+    >>> outcome.put_on
     {'schedulerName': 'volcano', 'containers': [{'name': 'vllm', 'command': ['ray']}]}
-    >>> made.was
+    >>> outcome.was
     {'schedulerName': None, 'containers': [{'name': 'vllm', 'command': ['vllm']}]}
-    >>> made.result == merge(original, made.put_on)
+    >>> outcome.result == merge(original, outcome.put_on)
     True
 """
 
@@ -68,12 +68,12 @@ def inject(
     if COPY not in wished or LEADER in group or not group:
         return put(original, wish, replaceable)
     source = group.get(str(wished[COPY])) if leader is None else leader
-    made = put(with_group(original, {**group, LEADER: source}), wish, replaceable)
-    into = made.put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
+    outcome = put(with_group(original, {**group, LEADER: source}), wish, replaceable)
+    into = outcome.put_on.setdefault("spec", {}).setdefault("leaderWorkerTemplate", {}).setdefault(LEADER, {})
     into[COPY] = wished[COPY]
-    added = made.result["spec"]["leaderWorkerTemplate"][LEADER]
-    others = [one for one in made.operations if not one["path"].startswith(_PATH)]
-    return made._replace(operations=(*others, {"op": "add", "path": _PATH, "value": added}))
+    added = outcome.result["spec"]["leaderWorkerTemplate"][LEADER]
+    others = [operation for operation in outcome.operations if not operation["path"].startswith(_PATH)]
+    return outcome._replace(operations=(*others, {"op": "add", "path": _PATH, "value": added}))
 
 
 def put(original: Object, wish: Overlay, replaceable: Collection[str], path: str = "") -> Injection:
@@ -82,15 +82,15 @@ def put(original: Object, wish: Overlay, replaceable: Collection[str], path: str
     for key, value in wish.items():
         have, place = original.get(key), f"{path}/{escaped(key)}"
         if isinstance(value, dict):
-            made = _put_map(have, value, replaceable, place)
+            outcome = _put_map(have, value, replaceable, place)
         elif key in LIST_KEYS and isinstance(value, list):
-            made = _put_items(key, have, value, replaceable, place)
+            outcome = _put_items(key, have, value, replaceable, place)
         else:
-            made = _put_leaf(key, have, value, replaceable, place)
-        if made is None:
+            outcome = _put_leaf(key, have, value, replaceable, place)
+        if outcome is None:
             continue
-        result[key], put_on[key], was[key], changes = made
-        operations += changes if have is not None else [{"op": "add", "path": place, "value": made.result}]
+        result[key], put_on[key], was[key], changes = outcome
+        operations += changes if have is not None else [{"op": "add", "path": place, "value": outcome.result}]
         if value is None:
             del result[key]
     return Injection(result, put_on, was, tuple(operations))
@@ -108,8 +108,8 @@ def _put_leaf(key: str, have: Any, value: Any, replaceable: Collection[str], pat
 def _put_map(have: Any, value: Overlay, replaceable: Collection[str], path: str) -> Injection | None:
     if have is not None and not isinstance(have, dict):
         return None
-    made = put(have or NOTHING, value, replaceable, path)
-    return None if not made.put_on else made if have is not None else made._replace(was=None)
+    outcome = put(have or NOTHING, value, replaceable, path)
+    return None if not outcome.put_on else outcome if have is not None else outcome._replace(was=None)
 
 
 def _put_items(
@@ -120,18 +120,18 @@ def _put_items(
     places, items = index(field, have), list[Any](have)
     new, put_on, was, operations = list[Any](), list[Any](), list[Any](), list[Operation]()
     for item in wish:
-        at = places.get(identity(field, item))
-        if at is None:
+        place = places.get(identity(field, item))
+        if place is None:
             new.append(merge(NOTHING, item))
             put_on.append(item)
-        elif field in ENTERED and (made := put(have[at], item, replaceable, f"{path}/{at}")).put_on:
-            items[at] = made.result
+        elif field in ENTERED and (outcome := put(have[place], item, replaceable, f"{path}/{place}")).put_on:
+            items[place] = outcome.result
             keys = keys_of(field, item)
-            put_on.append(keys | made.put_on)
-            was.append(keys | made.was)
-            operations += made.operations
-    for at, item in enumerate(new):
-        operations.append({"op": "add", "path": f"{path}/{at if field in FIRST else '-'}", "value": item})
+            put_on.append(keys | outcome.put_on)
+            was.append(keys | outcome.was)
+            operations += outcome.operations
+    for i, item in enumerate(new):
+        operations.append({"op": "add", "path": f"{path}/{i if field in FIRST else '-'}", "value": item})
     items = new + items if field in FIRST else items + new
     return Injection(items, put_on, was, tuple(operations)) if put_on else None
 
@@ -150,24 +150,24 @@ def in_order_of(stored: Object, result: Object, put_on: Overlay) -> Object:
     """
     ordered = dict(result)
     for key, value in put_on.items():
-        have, made = stored.get(key), result.get(key)
-        if have == made:
+        have, wanted = stored.get(key), result.get(key)
+        if have == wanted:
             continue
-        if isinstance(value, dict) and isinstance(have, dict) and isinstance(made, dict):
-            ordered[key] = in_order_of(have, made, value)
-        elif is_keyed(key, value) and is_keyed(key, have) and is_keyed(key, made):
-            ordered[key] = _items_in_order(key, listed(have), listed(made), by_identity(key, value))
+        if isinstance(value, dict) and isinstance(have, dict) and isinstance(wanted, dict):
+            ordered[key] = in_order_of(have, wanted, value)
+        elif is_keyed(key, value) and is_keyed(key, have) and is_keyed(key, wanted):
+            ordered[key] = _items_in_order(key, listed(have), listed(wanted), by_identity(key, value))
     return ordered
 
 
 def _items_in_order(
-    field: str, live: list[Any], made: list[Any], put_on: dict[Identity, Object]
+    field: str, live: list[Any], wanted: list[Any], put_on: dict[Identity, Object]
 ) -> list[Any]:
-    have, items = by_identity(field, live), by_identity(field, made)
+    have, items = by_identity(field, live), by_identity(field, wanted)
     for key in put_on.keys() & have.keys() & items.keys():
         items[key] = in_order_of(have[key], items[key], put_on[key])
     injected = NOTHING if field in ENTERED else put_on
     others = [[key for key in keys if key not in injected] for keys in (have, items)]
-    if len(items) != len(made) or have.keys() != items.keys() or others[0] != others[1]:
-        return [*items.values()] if len(items) == len(made) else made
+    if len(items) != len(wanted) or have.keys() != items.keys() or others[0] != others[1]:
+        return [*items.values()] if len(items) == len(wanted) else wanted
     return [items[key] for key in have]

@@ -187,9 +187,9 @@ def write(
     decision, parts, serves = expansion.decision, dict(expansion.parts), to_record(expansion.served)
     whole = msgspec.to_builtins(_Form(VERSION, decision, parts, was, serves, base, refresh, RULES, leader))
     whole["decided"] = {
-        one.name: whole["decided"][one.name]
-        for one in _DECISIONS
-        if getattr(decision, one.name) != one.default
+        member.name: whole["decided"][member.name]
+        for member in _DECISIONS
+        if getattr(decision, member.name) != member.default
     }
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
@@ -216,20 +216,20 @@ def _read(text: Any, recordable: Object, order: tuple[str, ...], restorable: Obj
     if not isinstance(text, str) or len(text) > LONGEST:
         return None
     try:
-        found = msgspec.convert(orjson.loads(text), _Form)
+        form = msgspec.convert(orjson.loads(text), _Form)
     except (orjson.JSONDecodeError, msgspec.ValidationError):
         return None
-    parts = {name: found.parts[name] for name in order if name in found.parts} | found.parts
+    parts = {name: form.parts[name] for name in order if name in form.parts} | form.parts
     combined = _combined(parts, recordable)
-    base = None if found.base is None else read_base(found.base)
-    is_ours = found.version in READ and fits(found.was, restorable) and (base is None) == (found.base is None)
+    base = None if form.base is None else read_base(form.base)
+    is_ours = form.version in READ and fits(form.was, restorable) and (base is None) == (form.base is None)
     if combined is None or not is_ours:
         return None
     put_on, wish = combined
-    decision = replace(found.decision, serving=bounded(found.decision.serving))
-    expansion = Expansion(parts, wish, decision, of_record(found.serves))
-    refresh = found.refresh if found.version == VERSION else None
-    return Record(put_on, found.was, expansion, base, refresh, found.rules, found.leader)
+    decision = replace(form.decision, serving=bounded(form.decision.serving))
+    expansion = Expansion(parts, wish, decision, of_record(form.serves))
+    refresh = form.refresh if form.version == VERSION else None
+    return Record(put_on, form.was, expansion, base, refresh, form.rules, form.leader)
 
 
 def _combined(parts: Mapping[str, Part], recordable: Object) -> tuple[Overlay, Overlay] | None:

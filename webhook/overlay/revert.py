@@ -89,7 +89,9 @@ class Edit(NamedTuple):
         edit = {key: value for key, value in self.overlay.items() if is_alike or key not in _RUN}
         if "volumeMounts" in edit:
             known = by_identity("volumes", spec.get("volumes"))
-            mounts = (one for one in listed(edit["volumeMounts"]) if PATCH in one or volume_of(one) in known)
+            mounts = (
+                mount for mount in listed(edit["volumeMounts"]) if PATCH in mount or volume_of(mount) in known
+            )
             edit["volumeMounts"] = [*mounts]
         return edit
 
@@ -133,7 +135,7 @@ class Reverted:
     def launches(self) -> dict[str, list[str]]:
         """Return the names of the containers whose edited launch stays, by template."""
         names = (
-            (name, [one.overlay["name"] for one in edits if not one.injected])
+            (name, [edit.overlay["name"] for edit in edits if not edit.injected])
             for name, edits in self.kept.items()
         )
         return {name: containers for name, containers in names if containers}
@@ -144,8 +146,8 @@ class Reverted:
         for name, edits in self.kept.items():
             spec, known = pod_of(template_of(lws, name)), dict[str, list[Object]]()
             for edit in edits:
-                if found := edit.on(spec):
-                    known.setdefault(edit.field, []).append(found)
+                if overlay := edit.on(spec):
+                    known.setdefault(edit.field, []).append(overlay)
             templates |= {name: {"spec": known}} if known else {}
         return {"spec": {"leaderWorkerTemplate": templates}} if templates else {}
 
@@ -185,7 +187,7 @@ def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> La
         injected = template_of(put_on, name)
         author = _replaced(name, template_of(was, name), injected)
         own, items = containers_of(author), containers_of(injected).items()
-        added[name] = frozenset(key for key, one in items if "image" in one and key not in own)
+        added[name] = frozenset(key for key, container in items if "image" in container and key not in own)
         if added[name]:
             names = [{"name": key} for key in sorted(added[name], key=str)]
             author = merge(author, {"spec": {"containers": names}})
@@ -245,23 +247,23 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
     leader = _template(LEADER, live, before, file, worker.renamed if worker and before.is_made else None)
     edits = None
     if worker and leader and before.is_made and not leader.is_exported:
-        if any("image" in one for one in containers_of(mapping(leader.sides.file)).values()):
+        if any("image" in container for container in containers_of(mapping(leader.sides.file)).values()):
             leader = _taken_over(leader, worker)
-        elif one := _with_one_launch(worker, leader):
+        elif changed := _with_one_launch(worker, leader):
             then = leader if before.is_plain else worker
-            worker, edits = one, _edits(worker, leader, then.sides.ours)
-    templates = {name: one for name, one in ((WORKER, worker), (LEADER, leader)) if one}
+            worker, edits = changed, _edits(worker, leader, then.sides.ours)
+    templates = {name: pod for name, pod in ((WORKER, worker), (LEADER, leader)) if pod}
     original = merge3("", Sides(_without_templates(before.put_on), None, live, file or None), {}) or live
     if templates:
-        group = {**group_of(live), **{name: one.original for name, one in templates.items()}}
+        group = {**group_of(live), **{name: pod.original for name, pod in templates.items()}}
         is_empty = leader and containers_of(leader.sides.ours) and not containers_of(leader.original)
         if edits is not None or is_empty:  # no template is valid without a container
             del group[LEADER]
         original = with_group(original, group)
-    edited = ((name, _kept(one, template_of(before.put_on, name))) for name, one in templates.items())
+    edited = ((name, _kept(pod, template_of(before.put_on, name))) for name, pod in templates.items())
     kept = {name: edits for name, edits in edited if edits}
-    mounted = {name: one.mounted for name, one in templates.items() if one.mounted}
-    exported = frozenset(name for name, one in templates.items() if one.is_exported)
+    mounted = {name: pod.mounted for name, pod in templates.items() if pod.mounted}
+    exported = frozenset(name for name, pod in templates.items() if pod.is_exported)
     return Reverted(original, edits, kept, mounted, exported)
 
 
@@ -282,19 +284,19 @@ def _template(
     sides = Sides(before.base[name], before.ours[name], template, held or None)
     if held and (_is_exported(sides) or (_is_withdrawn(live) and _holds_launch(sides))):
         return _Template(sides, template, {}, is_exported=True)
-    made, launches, renaming = sides.ours, before.launches.get(name, {}), None
+    original, launches, renaming = sides.ours, before.launches.get(name, {}), None
     if held or template is not before.base[name]:
         renaming = renamed(sides, before.added.get(name, ())) or as_worker
         if renaming:
-            sides = Sides(*(with_name(one, *renaming) if isinstance(one, dict) else one for one in sides))
-        made, launches = merge_template(without_edits(sides, put_on), launches)
-        now, then = containers_of(made), containers_of(sides.ours)
-        for one, origin in launches.items():  # the field that no launch replaces may be edited too
-            if origin == "injected" and one in now and arguments(now[one]) != arguments(then[one]):
-                launches[one] = "edited"
-    lost = lost_volumes(made, template)
-    made = merge(made, {"spec": {"volumes": lost}}) if lost else made
-    return _Template(sides, made, launches, renaming, frozenset(map(volume_of, lost)))
+            sides = Sides(*(with_name(side, *renaming) if isinstance(side, dict) else side for side in sides))
+        original, launches = merge_template(without_edits(sides, put_on), launches)
+        now, then = containers_of(original), containers_of(sides.ours)
+        for key, origin in launches.items():  # the field that no launch replaces may be edited too
+            if origin == "injected" and key in now and arguments(now[key]) != arguments(then[key]):
+                launches[key] = "edited"
+    lost = lost_volumes(original, template)
+    original = merge(original, {"spec": {"volumes": lost}}) if lost else original
+    return _Template(sides, original, launches, renaming, frozenset(map(volume_of, lost)))
 
 
 def _is_exported(sides: Sides) -> bool:
@@ -330,7 +332,7 @@ def _kept(template: _Template, put_on: Object) -> list[Edit]:
     if same(pod_of(put_on).get(INIT), pod_of(theirs).get(INIT)):
         return kept
     injected, now, own = map(init_containers_of, (put_on, theirs, template.original))
-    whole = (name for name, one in injected.items() if "image" in one and name in now and name not in own)
+    whole = (name for name, item in injected.items() if "image" in item and name in now and name not in own)
     edits = ((name, difference(injected[name], now[name])) for name in whole)
     return kept + [Edit({"name": name, **edit}, injected[name]) for name, edit in edits if edit]
 
@@ -346,8 +348,8 @@ def _taken_over(leader: _Template, worker: _Template) -> _Template:
     held = mapping(leader.sides.file)
     mine = mapping(worker.sides.file)
     file = merge(carried(remainder(worker.original, mine), mine, held), held)
-    made = merge3("", Sides(leader.sides.ours, None, leader.original, file), {})
-    return replace(leader, original=made)
+    original = merge3("", Sides(leader.sides.ours, None, leader.original, file), {})
+    return replace(leader, original=original)
 
 
 def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
@@ -384,7 +386,7 @@ def _edits(worker: _Template, leader: _Template, workers: Object) -> Overlay:
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:
     """Return the template with command and args of these containers as in another template."""
-    sources = {name: one for name, one in containers_of(source).items() if name in names}
+    sources = {name: container for name, container in containers_of(source).items() if name in names}
 
     def launched_alike(container: Object) -> Object:
         other = sources.get(volume_of(container))
@@ -399,12 +401,12 @@ def is_torn(live: Object, before: Layer) -> bool:
     An ejection does not: it keeps what was injected as a whole, edited or not.
     """
     launched_before = {name: launches for name, launches in before.launches.items() if launches}
-    found = [_template(name, live, before, {}) for name in launched_before]
+    pods = [_template(name, live, before, {}) for name in launched_before]
     then = {origin for launches in launched_before.values() for origin in launches.values()}
-    now = {origin for one in found for origin in (one.launches.values() if one else ("written",))}
+    now = {origin for pod in pods for origin in (pod.launches.values() if pod else ("written",))}
     is_left = now > {"written"} or any(
-        init_containers_of(one).keys() & init_containers_of(template_of(live, name)).keys()
-        for name, one in templates_of(before.put_on).items()
+        init_containers_of(template).keys() & init_containers_of(template_of(live, name)).keys()
+        for name, template in templates_of(before.put_on).items()
     )
     return "written" in now - then and is_left
 
@@ -419,7 +421,7 @@ def without_mounted(reverted: Reverted, wish: Overlay) -> Object:
         spec = pod_of(template_of(wish, name))
         again = mounted & by_identity("volumes", spec.get("volumes")).keys()
         if again and name in group:
-            left = [one for one in group[name]["spec"]["volumes"] if volume_of(one) not in again]
+            left = [volume for volume in group[name]["spec"]["volumes"] if volume_of(volume) not in again]
             template = merge(group[name], {"spec": {"volumes": None}})
             group[name] = merge(template, {"spec": {"volumes": left}}) if left else template
     return with_group(reverted.original, group) if reverted.mounted else reverted.original

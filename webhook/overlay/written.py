@@ -112,26 +112,26 @@ def _common(live: Any, file: Any, field: str = "") -> Any:
         return {key: value for key, value in below if value is not None}
     if is_keyed(field, live) and is_keyed(field, file):
         places = index(field, live)
-        known = ((places[key], file[at]) for key, at in index(field, file).items() if key in places)
-        return [_common(live[at], item) for at, item in known]
+        known = ((places[key], file[place]) for key, place in index(field, file).items() if key in places)
+        return [_common(live[place], item) for place, item in known]
     return live if same(live, file) else None
 
 
 def _applied(live: Object, old: Object) -> Object:
     fields = mapping(_new_apply(live, old).get("fieldsV1"))
-    found = mapping(_owned(live, fields)) if fields else {}
-    return {} if EXPANSION in _annotations(found) else found
+    part = mapping(_owned(live, fields)) if fields else {}
+    return {} if EXPANSION in _annotations(part) else part
 
 
 def _new_apply(live: Object, old: Object) -> Object:
     """Return the entry of an apply that is this write, with a new time or more fields; empty for another."""
     now, then = _entries(live), _entries(old)
-    entries = {str(one.get("manager")): one for one in _applies(then, but=now)}
-    for one in _applies(now, but=then):
-        before = entries.get(str(one.get("manager")), {})
-        fields, owned = (mapping(each.get("fieldsV1")) for each in (one, before))
-        if one.get("time") not in (None, before.get("time")) or _adds(fields, owned):
-            return one
+    entries = {str(entry.get("manager")): entry for entry in _applies(then, but=now)}
+    for entry in _applies(now, but=then):
+        before = entries.get(str(entry.get("manager")), {})
+        fields, owned = (mapping(each.get("fieldsV1")) for each in (entry, before))
+        if entry.get("time") not in (None, before.get("time")) or _adds(fields, owned):
+            return entry
     return {}
 
 
@@ -150,7 +150,7 @@ def _applies(entries: list[bytes], *, but: list[bytes]) -> list[Object]:
     """Decode the entries that an apply made, without those that are in another list too."""
     known = set(but)
     decoded = (mapping(_read(text)) for text in entries if text not in known)
-    return [one for one in decoded if one.get("operation") == "Apply" and not one.get("subresource")]
+    return [entry for entry in decoded if entry.get("operation") == "Apply" and not entry.get("subresource")]
 
 
 def _entries(lws: Object) -> list[bytes]:
@@ -160,7 +160,7 @@ def _entries(lws: Object) -> list[bytes]:
         return []
     text = entries if isinstance(entries, msgspec.Raw) else msgspec.json.encode(entries)
     try:
-        return [bytes(one) for one in _raw_items(text)]
+        return [bytes(entry) for entry in _raw_items(text)]
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return []
 
@@ -183,9 +183,9 @@ def _items(items: list[Any], fields: Object, field: str) -> Iterator[Object]:
     places = index(field, items)
     for key, below in fields.items():
         keys = mapping(_read(key.removeprefix(_KEYS))) if key.startswith(_KEYS) else {}
-        at = _position(places, field, keys)
-        if at is not None:
-            yield {**keys, **_owned(items[at], mapping(below))}
+        position = _position(places, field, keys)
+        if position is not None:
+            yield {**keys, **_owned(items[position], mapping(below))}
 
 
 def _position(places: dict[Identity, int], field: str, keys: Object) -> int | None:
