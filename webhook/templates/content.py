@@ -52,16 +52,16 @@ _VALUES: Final = {"for": ("common", *COMPONENT_TYPES), "part": _PARTS, "args": M
 
 def key_of(lws: Object | None) -> ContentKey | None:
     """Return what decides which templates an object gets; None if it names none, or names them wrongly."""
-    found = annotations(lws)
-    names = found.get(BASE_REFS)
-    if names is None or not isinstance(found.get(SERVICE), str):
+    own = annotations(lws)
+    names = own.get(BASE_REFS)
+    if names is None or not isinstance(own.get(SERVICE), str):
         return None
     row = KEYS[BASE_REFS.partition("/")[2]]
     if next(row.violations(names), None):
         return None
-    asked = found.get(COMPONENT_TYPE)
+    asked = own.get(COMPONENT_TYPE)
     component_type = asked if asked in COMPONENT_TYPES else COMPONENT_TYPES[0]
-    asked_for = (text(found.get(key)) for key in (REFRESH, TEMPLATES_VERSION))
+    asked_for = (text(own.get(key)) for key in (REFRESH, TEMPLATES_VERSION))
     return ContentKey(row.parse(names), component_type, " ".join(filter(None, asked_for)))
 
 
@@ -85,11 +85,11 @@ def bypassed(lws: Object | None) -> bool:
 
 def _base(lws: Object | None) -> Base | None:
     """Return the base in the record of an object, which may be anything."""
-    found = records.find(lws)
-    if not isinstance(found, str) or '"base":' not in found or len(found) > records.LONGEST:
+    record = records.find(lws)
+    if not isinstance(record, str) or '"base":' not in record or len(record) > records.LONGEST:
         return None
     try:
-        return read_base(mapping(orjson.loads(found)).get("base"))
+        return read_base(mapping(orjson.loads(record)).get("base"))
     except orjson.JSONDecodeError:
         return None
 
@@ -101,11 +101,11 @@ def content(key: ContentKey, templates: Templates | None) -> Base:
     """Merge the templates that a key names. With a fault in one of them, there is no content."""
     read = {name: OFF if templates is None else templates.get(name, _ABSENT) for name in key.refs}
     work = _Merge(key.component_type)
-    faults = [fault for name, one in read.items() for fault in _merge(name, one, work)]
+    faults = [fault for name, obj in read.items() for fault in _merge(name, obj, work)]
     leader, worker = work.parts["leader"], work.parts["worker"]
     base = Base(
         *key,
-        sources=tuple(_source(name, one) for name, one in read.items() if not isinstance(one, Unavailable)),
+        sources=tuple(_source(name, obj) for name, obj in read.items() if not isinstance(obj, Unavailable)),
         pods=worker.pods,
         leader=None if leader == worker else leader.pods,
         annotations=work.annotations,
@@ -148,8 +148,8 @@ class _Merge:
 def arguments(modes: Mapping[str, str], base: Object, over: Object) -> list[str]:
     """Merge the arguments of two containers; `modes` are those of the first, by its name."""
     if not (_is_plain(base) and _is_plain(over)):
-        found: list[str] = over["args"]
-        return found
+        words: list[str] = over["args"]
+        return words
     return MODES[modes.get(text(base.get("name")), DEFAULT_MODE)](base, over)
 
 
@@ -157,7 +157,8 @@ def _is_plain(container: Object) -> bool:
     """Return whether image, command and args of a container are texts."""
     words = (container.get(field) for field in ("command", "args"))
     are_texts = all(
-        one is None or (isinstance(one, list) and all(isinstance(word, str) for word in one)) for one in words
+        value is None or (isinstance(value, list) and all(isinstance(word, str) for word in value))
+        for value in words
     )
     return are_texts and isinstance(container.get("image", ""), str)
 
@@ -173,18 +174,18 @@ def _merge(name: str, template: Object | Unavailable, work: _Merge) -> Iterator[
         yield MISSING, f"InferenceTemplate {name} {template.reason}"
         return
     spec = mapping(template.get("spec"))
-    entries = [mapping(one) for one in listed(spec.get("pods"))]
-    if too_much := next(filter(None, (over(mapping(one.get("template"))) for one in entries)), ""):
+    entries = [mapping(item) for item in listed(spec.get("pods"))]
+    if too_much := next(filter(None, (over(mapping(item.get("template"))) for item in entries)), ""):
         yield TOO_LARGE, f"InferenceTemplate {name} has {too_much}: make it smaller"
         return
-    for at, entry in enumerate(entries):
+    for position, entry in enumerate(entries):
         fault = _entry(entry, work)
         if fault:
-            yield MALFORMED, f"InferenceTemplate {name}: spec.pods[{at}].{fault}"
-    given = dict(_annotations(spec))
-    if MODEL in given:
+            yield MALFORMED, f"InferenceTemplate {name}: spec.pods[{position}].{fault}"
+    blocks = dict(_annotations(spec))
+    if MODEL in blocks:
         work.annotations.pop(MODEL_NAME, None)  # a name belongs to its model
-    work.annotations |= given
+    work.annotations |= blocks
 
 
 def _entry(entry: Object, work: _Merge) -> str:
@@ -196,12 +197,12 @@ def _entry(entry: Object, work: _Merge) -> str:
     if target not in (None, "common", work.component_type):
         return ""
     template = mapping(entry.get("template"))
-    for one in (work.parts[name] for name in _PARTS[part or "all"]):
+    for side in (work.parts[name] for name in _PARTS[part or "all"]):
         try:
-            below = removed(one.pods, [text(path) for path in listed(entry.get("remove"))])
+            below = removed(side.pods, [text(path) for path in listed(entry.get("remove"))])
         except BadPathError as error:
             return f"remove: {error} must be a path such as containers/vllm/env/DEBUG"
-        one.merge(below, template, mode or DEFAULT_MODE)
+        side.merge(below, template, mode or DEFAULT_MODE)
     return ""
 
 
@@ -220,16 +221,17 @@ def _annotations(spec: Object) -> Iterator[tuple[str, str]]:
     """Yield the blocks of a template as the annotations that an author would write."""
     model = mapping(spec.get("model"))
     fields = (MODEL, "uri"), (MODEL_NAME, "name"), (MODEL_SECRET, "secretName"), (MODEL_CACHE, "cache")
-    given: list[tuple[str, Any]] = [(key, model.get(field)) for key, field in fields]
-    given.append((PARALLELISM, ",".join(_sizes(mapping(spec.get("parallelism"))))))
+    blocks: list[tuple[str, Any]] = [(key, model.get(field)) for key, field in fields]
+    blocks.append((PARALLELISM, ",".join(_sizes(mapping(spec.get("parallelism"))))))
     lora = mapping(spec.get("lora"))
     adapters = [
-        (text(one.get("name")), text(one.get("uri"))) for one in map(mapping, listed(lora.get("adapters")))
+        (text(adapter.get("name")), text(adapter.get("uri")))
+        for adapter in map(mapping, listed(lora.get("adapters")))
     ]
     limits = {name: number(lora.get(name)) for name in LIMITS}
-    given.append((LORA, written_lora(adapters, limits) if adapters else ""))
-    given.append((PRIORITY, as_text(spec.get("priority"))))
-    yield from ((key, value) for key, value in given if isinstance(value, str) and value)
+    blocks.append((LORA, written_lora(adapters, limits) if adapters else ""))
+    blocks.append((PRIORITY, as_text(spec.get("priority"))))
+    yield from ((key, value) for key, value in blocks if isinstance(value, str) and value)
 
 
 def _sizes(sizes: Object) -> Iterator[str]:

@@ -110,11 +110,11 @@ def fill(
         return _with(parts, author), FilledObject(author, author, base, errors=errors)
     copied = _copied(parts, base)
     author, below = parts.original, copied.original
-    made, errors = _filled(below, base)
-    if (left := _without_lost(parts, made)) is not parts:
+    filled, errors = _filled(below, base)
+    if (left := _without_lost(parts, filled)) is not parts:
         return fill(left, base, like, stands)
-    anew = _recorded(base, copied, made, is_copied=copied is not parts)
-    order = [made] if like is None else [made, like]
+    anew = _recorded(base, copied, filled, is_copied=copied is not parts)
+    order = [filled] if like is None else [filled, like]
     if stands is not None and stands(anew, again := _put(below, base, order)):
         filling = FilledObject(author, again, base, anew)
     else:
@@ -135,7 +135,7 @@ def _without_lost(parts: Reverted, filled: Object) -> Reverted:
     """Return an author's object without edits of containers that no template gives any more."""
     templates, edits = templates_of(filled), parts.edits or {}
     templates = {LEADER: merge(mapping(templates.get(WORKER)), edits), **templates}
-    lost = {name: _imageless(one) for name, one in templates.items()}
+    lost = {name: _imageless(template) for name, template in templates.items()}
     gone = {name: names & lost[name] for name, names in parts.added.items() if name in lost}
     of_edits = (lost[LEADER] - _own(parts)) & containers_of(edits).keys()
     if not any((*gone.values(), of_edits)):
@@ -149,7 +149,7 @@ def _without_lost(parts: Reverted, filled: Object) -> Reverted:
 
 
 def _imageless(template: Object) -> frozenset[str]:
-    return frozenset(key for key, one in containers_of(template).items() if "image" not in one)
+    return frozenset(key for key, container in containers_of(template).items() if "image" not in container)
 
 
 def _own(parts: Reverted) -> frozenset[str]:
@@ -161,13 +161,13 @@ def _own(parts: Reverted) -> frozenset[str]:
 def _without(lws: Object, names: Mapping[str, frozenset[str]]) -> Object:
     """Return an object without these containers, by template."""
     there = templates_of(lws).items()
-    templates = {name: without_containers(one, names.get(name, ())) for name, one in there}
+    templates = {name: without_containers(template, names.get(name, ())) for name, template in there}
     return with_group(lws, {**group_of(lws), **templates}) if templates else lws
 
 
 def _put(below: Object, base: Base, order: list[Object]) -> Object:
     """Put what a base adds to an object into it, with lists in the order of these objects."""
-    return reduce(lambda made, like: in_order_of(like, made, base.put_on), order, merge(below, base.put_on))
+    return reduce(lambda lws, like: in_order_of(like, lws, base.put_on), order, merge(below, base.put_on))
 
 
 def _recorded(base: Base, below: Reverted, filled: Object, *, is_copied: bool) -> Base:
@@ -202,13 +202,13 @@ def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]
     is_alone = LEADER not in group and size_of(author) == 1
     bases = {WORKER: (base.pods, base.modes), LEADER: base.of_leader}
     errors: list[FieldError] = []
-    made: Object = {}
+    templates: Object = {}
     for field in (WORKER, LEADER):
         own = group.get(field)
         if isinstance(own, dict):
             below, modes = bases[LEADER if is_alone else field]
-            made[field] = _under(below, own, field, _Context(author, asked, modes, errors))
-    filled = with_group(author, {**group, **made}) if made else author
+            templates[field] = _under(below, own, field, _Context(author, asked, modes, errors))
+    filled = with_group(author, {**group, **templates}) if templates else author
     if asked != annotations(author):
         filled = {**filled, "metadata": {**metadata(filled), "annotations": asked}}
     return filled, tuple(errors)
@@ -220,8 +220,8 @@ def _asked(author: Object, base: Base) -> Object:
     The name of a model belongs to the model, so an author's own model has no name of a template's.
     """
     own = annotations(author)
-    given = {key: value for key, value in base.annotations.items() if key != MODEL_NAME or MODEL not in own}
-    return {**given, **own} if given.keys() - own.keys() else own
+    blocks = {key: value for key, value in base.annotations.items() if key != MODEL_NAME or MODEL not in own}
+    return {**blocks, **own} if blocks.keys() - own.keys() else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,12 +248,12 @@ def _under(base: Object, own: Object, field: str, context: _Context) -> Object:
 def _with_values(base: Object, own: Object, field: str, context: _Context) -> tuple[Object, _Context]:
     """Replace the variables of templates, also in names of containers, by which they merge."""
     root, (asked, _) = schemas()[POD_TEMPLATE].root, read(context.asked)
-    given = dict(values(context.author, asked))
-    names, _ = substituted({name: name for name in context.modes}, given, {})
+    by_name = dict(values(context.author, asked))
+    names, _ = substituted({name: name for name in context.modes}, by_name, {})
     context = replace(context, modes={names[name]: mode for name, mode in context.modes.items()})
     if ROLE_PORT in variables(base):
-        given |= port_value(context.merge(substituted(base, given, root)[0], own), asked)
-    base, errors = substituted(base, given, root, f"{LWT}.{field}")
+        by_name |= port_value(context.merge(substituted(base, by_name, root)[0], own), asked)
+    base, errors = substituted(base, by_name, root, f"{LWT}.{field}")
     used = {"", *variables(difference(own, context.merge(base, own)))} if errors else set()
     context.errors.extend(_of_templates(error) for name, error in errors if name in used)
     return base, context
@@ -268,42 +268,42 @@ def _of_templates(error: FieldError) -> FieldError:
 # --- filling again ------------------------------------------------------------------------------------
 
 
-def separate(found: Reverted, before: Layers, file: Object) -> Reverted:
-    """Take out what templates added too; `found` is the object without what concerns injected."""
+def separate(parts: Reverted, before: Layers, file: Object) -> Reverted:
+    """Take out what templates added too; `parts` is the object without what concerns injected."""
     concerns, below = before
     if not below.base:
-        return found
+        return parts
     base, ours, added = below.base, below.ours, below.added
-    if concerns.is_made and LEADER in group_of(found.original):  # it is made no more, from filled workers
-        base, ours, added = ({**one, LEADER: one[WORKER]} for one in (base, ours, added))
-    base = {name: one for name, one in base.items() if name not in found.exported}
-    made = revert(found.original, replace(below, base=base, ours=ours), file)
-    added = {name: _edited_of_templates(name, names, made.original, file) for name, names in added.items()}
-    original = without_mounted(made, below.put_on)
+    if concerns.is_made and LEADER in group_of(parts.original):  # it is made no more, from filled workers
+        base, ours, added = ({**by_field, LEADER: by_field[WORKER]} for by_field in (base, ours, added))
+    base = {name: template for name, template in base.items() if name not in parts.exported}
+    rest = revert(parts.original, replace(below, base=base, ours=ours), file)
+    added = {name: _edited_of_templates(name, names, rest.original, file) for name, names in added.items()}
+    original = without_mounted(rest, below.put_on)
     group = dict(group_of(original))
     for name in templates_of(original).keys() & added.keys():
         group[name] = _without_unedited(group[name], added[name])
-    names = made.kept.keys() | found.kept.keys()
+    names = rest.kept.keys() | parts.kept.keys()
     return replace(
-        found,
+        parts,
         original=with_group(original, group) if group else original,
         added=added,
-        edits=found.edits if made.edits is None else made.edits,
-        kept={name: [*made.kept.get(name, ()), *found.kept.get(name, ())] for name in names},
+        edits=parts.edits if rest.edits is None else rest.edits,
+        kept={name: [*rest.kept.get(name, ()), *parts.kept.get(name, ())] for name in names},
     )
 
 
 def _edited_of_templates(name: str, added: frozenset[str], original: Object, file: Object) -> frozenset[str]:
     """Return those containers that templates gave whose author has edits of them, or nothing."""
-    there, held = (containers_of(template_of(one, name)) for one in (original, file))
+    there, held = (containers_of(template_of(lws, name)) for lws in (original, file))
     return frozenset(key for key in added - held.keys() if key in there and "image" not in there[key])
 
 
 def _without_unedited(template: Object, names: frozenset[str]) -> Object:
     """Return the template without those of the containers that were not edited."""
-    bare = [key for key, one in containers_of(template).items() if key in names and one.keys() == {"name"}]
+    bare = [key for key, item in containers_of(template).items() if key in names and item.keys() == {"name"}]
     left = without_containers(template, bare)
-    return {key: one for key, one in left.items() if key != "spec"} if bare and not pod_of(left) else left
+    return {key: value for key, value in left.items() if key != "spec"} if bare and not pod_of(left) else left
 
 
 def refill(
@@ -329,9 +329,9 @@ def refill(
 
         return fill(parts, kept, like, stands)
     if kept is not None:
-        made = fill(parts, kept, like)
-        if templates is None or not patch(filled, made[1].filled):
-            return made
+        refilled = fill(parts, kept, like)
+        if templates is None or not patch(filled, refilled[1].filled):
+            return refilled
     is_read = templates is not None or not known
     reverted, filling = fill(parts, content(key, templates) if is_read else known[0], like)
     return reverted, replace(filling, is_read=is_read)
@@ -350,9 +350,9 @@ def _unmatched(field: str, base: Object, own: Object) -> Iterator[FieldError]:
     theirs, mine = map(containers_of, (base, own))
     if not theirs or not mine or theirs.keys() & mine.keys():
         return
-    one, other = next(iter(mine)), ", ".join(map(str, theirs))
+    name, other = next(iter(mine)), ", ".join(map(str, theirs))
     message = f"must be the name of a container of the templates, which have {other}, or both would run"
-    yield FieldError(f"{LWT}.{field}.spec.containers[0].name", one, message, UNMATCHED)
+    yield FieldError(f"{LWT}.{field}.spec.containers[0].name", name, message, UNMATCHED)
 
 
 # --- the values of variables (`intent.variables`: `NAMES`) --------------------------------------------
@@ -388,8 +388,8 @@ def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
 def _port(template: Object, asked: str) -> int:
     """Return the port of the engine's API; 0 if there is no engine."""
     containers = listed(pod_of(template).get("containers"))
-    at = engine_index(containers, annotations(template), asked)
-    return 0 if at is None else port_of(read_container(containers[at], at, "", []))
+    position = engine_index(containers, annotations(template), asked)
+    return 0 if position is None else port_of(read_container(containers[position], position, "", []))
 
 
 def size_of(lws: Object) -> int:
@@ -423,7 +423,7 @@ def with_reason(live: Object, errors: Iterable[FieldError]) -> Object:
     The API server denies that label too, and shows it. So the object of the controller is not stored
     unexpanded even where /validate is not asked.
     """
-    reason = next((f"{one.code}: {one.message}" for one in errors), "")
+    reason = next((f"{error.code}: {error.message}" for error in errors), "")
     if not reason or labels(live).get(SERVICE) != UNANSWERED:
         return live
     return merge(live, {"metadata": {"labels": {SERVICE: f"{NOT_EXPANDED}{reason}"}}})
