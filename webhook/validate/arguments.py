@@ -73,28 +73,28 @@ def _has_flag(engine: str, item: str) -> bool:
 def not_parsed(launch: Launch) -> Iterator[FieldError]:
     """Report flags that the engine does not parse: an error (FI333) of an image whose flags are known."""
     command, causes = launch.command, dict[str, list[Flag]]()
-    found = list(unparsed(command.started, launch.image.version, command.flags.given, command.argv))
-    is_read = bool(found) and _is_read(launch)
-    for one in found:
-        if cause := _cause(launch, one, is_read=is_read):
-            causes.setdefault(cause, []).append(one.flag)
+    faults = list(unparsed(command.started, launch.image.version, command.flags.given, command.argv))
+    is_read = bool(faults) and _is_read(launch)
+    for fault in faults:
+        if cause := _cause(launch, fault, is_read=is_read):
+            causes.setdefault(cause, []).append(fault.flag)
     for cause, flags in causes.items():
-        names = ", ".join(spelled(launch, one) for one in flags)
+        names = ", ".join(spelled(launch, flag) for flag in flags)
         are, them = ("is not a flag", "it") if len(flags) == 1 else ("are not flags", "them")
         message = f"{names} {are} of {cause.format(them=them)}"
         yield FieldError(argument_path(launch, flags[0].at), None, message, "FI333" if is_read else "FI543")
 
 
-def _cause(launch: Launch, one: Unparsed, *, is_read: bool) -> str:
+def _cause(launch: Launch, fault: Unparsed, *, is_read: bool) -> str:
     """Return the end of a message about a flag; empty if the image may have it."""
     engine, image = launch.command.started, launch.image
     title, release = PRODUCTS[engine].title, f"{PRODUCTS[engine].title} {shown(image.version)}"
-    if one.meant and one.having:
-        return f"{release}: did you mean {one.meant}? {one.having} has it"
-    if one.meant:
-        return f"{title}: did you mean {one.meant}?"
-    if one.having:
-        return "" if installs(launch) else f"{release}: remove {{them}}, or use {title} {one.having}"
+    if fault.meant and fault.having:
+        return f"{release}: did you mean {fault.meant}? {fault.having} has it"
+    if fault.meant:
+        return f"{title}: did you mean {fault.meant}?"
+    if fault.having:
+        return "" if installs(launch) else f"{release}: remove {{them}}, or use {title} {fault.having}"
     return f"{release}, nor of another release: remove {{them}}" if is_read else ""
 
 
@@ -136,8 +136,8 @@ def _reached(launch: Launch) -> Iterator[FieldError]:
 
 def _model(launch: Launch, *, is_passed_on: bool) -> Iterator[FieldError]:
     flags, argv, bare = launch.command.flags, launch.command.argv, launch.command.flags.bare
-    sure = [at for at in bare if "$" not in argv[at]]  # others may be flags
-    more = [at for at in sure if at != bare[0] and launch.command.engine == "vllm"]
+    sure = [index for index in bare if "$" not in argv[index]]  # others may be flags
+    more = [index for index in sure if index != bare[0] and launch.command.engine == "vllm"]
     if stray := [*flags.stray, *more]:
         word, above = argv[stray[0]][:SHOWN], "the model" if stray == more else "a --"
         cause = f"{word} follows {above}" if word.strip() else "the item is empty"
@@ -156,7 +156,7 @@ def _model(launch: Launch, *, is_passed_on: bool) -> Iterator[FieldError]:
         if not is_passed_on:
             message = "must follow --model: this image ignores a positional model and serves its default"
             yield FieldError(argument_path(launch, bare[0]), argv[bare[0]], message, "FI306")
-    elif model_of(launch) is None and not (any(argv[at] for at in flags.stray) or may_be_model(flags, argv)):
+    elif model_of(launch) is None and not (any(argv[i] for i in flags.stray) or may_be_model(flags, argv)):
         # `stray`: after a `--` a parser may take any argument as the model
         flag = "--model-path" if launch.command.engine == "sglang" else "--model"
         message = f"names no model: add {flag} NAME, or --config with a file that names it"
@@ -194,14 +194,14 @@ def transfer(launch: Launch, inputs: Input) -> Iterator[FieldError]:
         return
     if kind in _WITHOUT:
         yield from _absent(launch, kind)
-    if found := read_transfer(launch):
-        where, role = argument_path(launch, found.at), found.config.get("kv_role")
-        if found.connectors and role in KV_ROLES and role not in _ALLOWED[kind]:
+    if transfer := read_transfer(launch):
+        where, role = argument_path(launch, transfer.at), transfer.config.get("kv_role")
+        if transfer.connectors and role in KV_ROLES and role not in _ALLOWED[kind]:
             message = f"must be {' or '.join(_ALLOWED[kind])}: the component type is {kind}"
             yield FieldError(where, role, message, "FI315")
         if launch.image.version:
-            yield from _by_version(where, found, launch.image.version, inputs.settings.engines)
-        yield from _limits(where, found, launch, kind)
+            yield from _by_version(where, transfer, launch.image.version, inputs.settings.engines)
+        yield from _limits(where, transfer, launch, kind)
 
 
 def _of_sglang(launch: Launch, kind: str) -> Iterator[FieldError]:
@@ -221,31 +221,31 @@ def _absent(launch: Launch, kind: str) -> Iterator[FieldError]:
     """Report a part of a service whose vLLM transfers nothing to the others, as far as its arguments show."""
     command, flags, (begins, message) = launch.command, launch.command.flags, _WITHOUT[kind]
     is_given = any(flag.name == CONFIG or flag.name.startswith(begins) for flag in flags.given)
-    is_hidden = any("$" in command.argv[at] for at in flags.bare[1:])
+    is_hidden = any("$" in command.argv[index] for index in flags.bare[1:])
     if not (is_given or is_hidden):
         yield FieldError(launch.template.engine_path, None, message, "FI539")
 
 
-def _by_version(where: str, found: Transfer, version: Version, engines: Engines) -> Iterator[FieldError]:
+def _by_version(where: str, transfer: Transfer, version: Version, engines: Engines) -> Iterator[FieldError]:
     """Check connectors against the version of vLLM. An author's own connector module is not."""
     named = f"vLLM {shown(version)}"
-    for connector in found.connectors if "kv_connector_module_path" not in found.config else ():
+    for connector in transfer.connectors if "kv_connector_module_path" not in transfer.config else ():
         if not ships(engines, connector, version):
             instead = _ADVICE if ships(engines, _ADVICE, version) else "a connector of that version"
             yield FieldError(where, None, f"{connector[:30]} is not in {named}; use {instead}", "FI506")
 
 
-def _limits(where: str, found: Transfer, launch: Launch, kind: str) -> Iterator[FieldError]:
+def _limits(where: str, transfer: Transfer, launch: Launch, kind: str) -> Iterator[FieldError]:
     """Report what the connectors cannot do with these sizes, servers and addresses."""
     pipeline, host = read_size(launch, PIPELINE) or 1, dict(launch.engine.values).get(SIDE_CHANNEL)
-    if _ADVICE in found.connectors and kind == "decoder" and pipeline > 1:
+    if _ADVICE in transfer.connectors and kind == "decoder" and pipeline > 1:
         message = f"{_ADVICE} transfers nothing to a decoder with pipeline parallel size {pipeline}: use 1"
         yield FieldError(where, None, message, "FI508")
     # without an address each server of a pod opens a bootstrap server on the same port
     has_several = kind == "prefiller" and balance(launch) == "multi-port"
-    if "MooncakeConnector" in found.connectors and has_several and _BOOTSTRAP not in str(found.config):
+    if "MooncakeConnector" in transfer.connectors and has_several and _BOOTSTRAP not in str(transfer.config):
         message = f"MooncakeConnector in several servers of a pod binds one port: set {_BOOTSTRAP}"
         yield FieldError(where, None, message, "FI508")
-    if host in _UNREACHABLE and _ADVICE in found.connectors:
+    if host in _UNREACHABLE and _ADVICE in transfer.connectors:
         message = f"{SIDE_CHANNEL} is {host}, which no other pod reaches; remove it to use the pod's IP"
         yield FieldError(f"{launch.template.engine_path}.env", None, message, "FI508")

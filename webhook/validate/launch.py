@@ -48,13 +48,13 @@ def launch(inputs: Input) -> Iterator[FieldError]:
     intent, plan = inputs.intent, inputs.plan
     is_by_hand, is_alone = plan.launcher == NONE, intent.size == 1
     launches = plan.launches[:1] if is_alone else plan.launches
-    for one in launches:
-        yield from not_parsed(one)
-        yield from transfer(one, inputs)
-        if one.command.kind == "distributed":
-            yield from _of_author(one, intent)
-        if is_by_hand or (is_alone and one.command.argv):  # other images serve a model of their own
-            yield from _by_itself(one, plan.launcher, intent)
+    for launch in launches:
+        yield from not_parsed(launch)
+        yield from transfer(launch, inputs)
+        if launch.command.kind == "distributed":
+            yield from _of_author(launch, intent)
+        if is_by_hand or (is_alone and launch.command.argv):  # other images serve a model of their own
+            yield from _by_itself(launch, plan.launcher, intent)
     yield from ranks(inputs, launches)
     if not (is_by_hand or is_alone):
         yield from _group(inputs, LAUNCHERS[plan.launcher])
@@ -74,11 +74,11 @@ def _by_itself(launch: Launch, launcher: str, intent: Intent) -> Iterator[FieldE
 def _group(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check a group of several pods, whose launch is written or left as it is."""
     intent, plan = inputs.intent, inputs.plan
-    for one in plan.launches:
-        yield from _one(one, plan, launcher, intent)
-    plain = [one for one in plan.launches if one.command.engine]
-    for one in plain if len(plain) < len(plan.launches) else ():
-        yield FieldError(one.template.engine_path, None, _MIXED, "FI524")
+    for launch in plan.launches:
+        yield from _one(launch, plan, launcher, intent)
+    plain = [launch for launch in plan.launches if launch.command.engine]
+    for launch in plain if len(plain) < len(plan.launches) else ():
+        yield FieldError(launch.template.engine_path, None, _MIXED, "FI524")
     if plan.code and (plan.rewritten or not plan.starts):
         where = f"{plan.launches[plan.at].template.engine_path}.image"
         yield FieldError(where, None, plan.why, plan.code)
@@ -169,8 +169,8 @@ def _is_by_hand(plan: LaunchPlan) -> bool:
 
     The others wait for it in a program that is no engine: `sshd`, a script.
     """
-    kinds = [one.command.kind for one in plan.launches]
-    return "distributed" in kinds and not any(one.command.engine for one in plan.launches)
+    kinds = [launch.command.kind for launch in plan.launches]
+    return "distributed" in kinds and not any(launch.command.engine for launch in plan.launches)
 
 
 def _reason(launch: Launch) -> tuple[str, str]:
@@ -187,8 +187,8 @@ def _reason(launch: Launch) -> tuple[str, str]:
         others = f"set {LAUNCHER}: {' or '.join((*able, NONE))}"
         return "FI519", f"{PRODUCTS[engine].title} is not started over pods, each runs it alone; {others}"
     command = launch.engine.command
-    at = behind_prefixes(command)
-    word = command[at] if at < len(command) else launch.image.repository
+    start = behind_prefixes(command)
+    word = command[start] if start < len(command) else launch.image.repository
     name = (word if len(word.split()) > 1 else word.rpartition("/")[2])[:SHOWN]
     cause = name if command else f"there is no command, and the entrypoint of the image {name}"
     example = PRODUCTS[launch.image.engine or "vllm"].command
@@ -206,9 +206,9 @@ def _counts(launch: Launch, size: int) -> Iterator[FieldError]:
     """Report a number of nodes that differs from the size of the group."""
     items = (*launch.engine.command, *launch.engine.args)
     knows_short = any(flag.name in DISTRIBUTED for flag in launch.command.flags.given)
-    for at, item in enumerate(items):
-        text = " ".join(items[at : at + 2]) if item in _COUNT_FLAGS else item
+    for index, item in enumerate(items):
+        text = " ".join(items[index : index + 2]) if item in _COUNT_FLAGS else item
         for flag, count in _COUNT.findall(text):
             if int(count) != size and (flag != "-n" or knows_short):
                 message = f"{flag} is {count}, but the group has {size} pods: make them equal"
-                yield FieldError(item_path(launch, at), None, message, "FI512")
+                yield FieldError(item_path(launch, index), None, message, "FI512")

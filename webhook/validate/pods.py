@@ -192,9 +192,9 @@ def containers(inputs: Input) -> Iterator[FieldError]:
         for below, name, code in pod.lacking:
             if not (has_volumes and name.startswith(_INJECTED)):
                 yield FieldError(f"{where}.{below}", name or None, _LACKING[code].format(name[:SHOWN]), code)
-        for at, name in enumerate(pod.containers):
+        for index, name in enumerate(pod.containers):
             if name in injected:
-                yield FieldError(f"{where}.containers[{at}].name", name, _TAKEN, "FI320")
+                yield FieldError(f"{where}.containers[{index}].name", name, _TAKEN, "FI320")
 
 
 def model(inputs: Input) -> Iterator[FieldError]:
@@ -206,15 +206,15 @@ def model(inputs: Input) -> Iterator[FieldError]:
         return
     artifact, adapters = intent.artifact, intent.adapters.adapters
     of_model = [artifact.uri] if artifact else []
-    for key, uris in ((MODEL, of_model), (LORA, [one.uri for one in adapters])):
+    for key, uris in ((MODEL, of_model), (LORA, [adapter.uri for adapter in adapters])):
         if any(uri.scheme == "oci" for uri in uris):
             yield from _image_volumes(inputs.settings.kubernetes_version, key)
     for template in intent.templates:
         if artifact and "model" in inputs.concerns:
             yield from _own_parts(template, artifact)
-        for one in adapters if "lora" in inputs.concerns else ():
-            if template.engine and one.mount in template.engine.mounts:
-                yield _own_mount(template, one.mount, one.uri)
+        for adapter in adapters if "lora" in inputs.concerns else ():
+            if template.engine and adapter.mount in template.engine.mounts:
+                yield _own_mount(template, adapter.mount, adapter.uri)
 
 
 def _without_effect(intent: Intent) -> Iterator[FieldError]:
@@ -236,8 +236,8 @@ def _without_effect(intent: Intent) -> Iterator[FieldError]:
 
 def _image_volumes(version: str, key: str) -> Iterator[FieldError]:
     """Report a cluster that mounts no images; `key` is the annotation that has one."""
-    found = _VERSION.match(version)
-    if found and (int(found[1]), int(found[2])) < _WITH_IMAGES:
+    match = _VERSION.match(version)
+    if match and (int(match[1]), int(match[2])) < _WITH_IMAGES:
         message = f"must not be oci://: Kubernetes {version[:SHOWN]} mounts no images; use pvc:// or s3://"
         yield FieldError(path(key), None, message, "FI323")
 

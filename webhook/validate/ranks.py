@@ -45,21 +45,21 @@ _INDEPENDENT: Final = (0, 14)
 def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:
     """Check the ranks of each template, then how requests are balanced over them (FI329, FI549)."""
     size, plan, engines = inputs.intent.size, inputs.plan, inputs.settings.engines
-    shared = [found for one in launches for found in _shared(one, inputs.intent)]
+    shared = [finding for launch in launches for finding in _shared(launch, inputs.intent)]
     yield from shared
-    launches = tuple(one for one in launches if one.command.started == "vllm")
+    launches = tuple(launch for launch in launches if launch.command.started == "vllm")
     if not launches:
         return
     leader, worker = launches[0], launches[-1]
     flag = next((asked for name in ASKED if (asked := leader.command.flags.last(name))), None)
-    found = read_ranks(leader, worker, size)
+    ranks = read_ranks(leader, worker, size)
     if flag is not None:
-        for reason in _refused(leader, worker, found, inputs):
+        for reason in _refused(leader, worker, ranks, inputs):
             message = f"{spelled(leader, flag)} {reason}"
             yield FieldError(argument_path(leader, flag.at), None, message, "FI329")
-    elif found and (plan.rewritten or leader.command.flags.last(NNODES)):
-        yield from _with_nnodes(leader, plan, found, engines)
-    if found and size > 1 and not shared:
+    elif ranks and (plan.rewritten or leader.command.flags.last(NNODES)):
+        yield from _with_nnodes(leader, plan, ranks, engines)
+    if ranks and size > 1 and not shared:
         yield from _incomplete(leader, worker)
 
 
@@ -88,18 +88,18 @@ def _shared(launch: Launch, intent: Intent) -> Iterator[FieldError]:
 # --- load balancing ---------------------------------------------------------------------------------
 
 
-def _refused(leader: Launch, worker: Launch, found: Ranks | None, inputs: Input) -> Iterator[str]:
+def _refused(leader: Launch, worker: Launch, ranks: Ranks | None, inputs: Input) -> Iterator[str]:
     """Yield why the load balancing that an author asks for is not possible."""
     size, flags = inputs.intent.size, leader.command.flags
     asked = {mode: name for name, mode in reversed(ASKED.items()) if flags.last(name)}
     if len(asked) > 1:
         yield f"cannot be used with another load balancing: keep one of {', '.join(sorted(asked.values()))}"
-    if found and inputs.plan.rewritten:
-        yield from _unwritable(leader, found, size, inputs.settings.engines)
-    if found and 0 in found.of_pods(size):
+    if ranks and inputs.plan.rewritten:
+        yield from _unwritable(leader, ranks, size, inputs.settings.engines)
+    if ranks and 0 in ranks.of_pods(size):
         yield f"needs a rank in every pod, since every pod serves: raise --{LOCAL_DATA}, or remove the flag"
     if balance(leader) == "multi-port":
-        yield from _without_servers(leader, worker, found, inputs)
+        yield from _without_servers(leader, worker, ranks, inputs)
 
 
 def _unwritable(leader: Launch, ranks: Ranks, size: int, engines: Engines) -> Iterator[str]:
@@ -152,23 +152,23 @@ def _is_dense(launch: Launch, engines: Engines) -> bool | None:
 
 def _incomplete(leader: Launch, worker: Launch) -> Iterator[FieldError]:
     """FI518: a launch by hand whose ranks do not find each other, or whose workers are no part of it."""
-    for one in {one.template.field: one for one in (leader, worker)}.values():
-        flags, command = one.command.flags, one.engine.command + one.engine.args
+    for launch in {launch.template.field: launch for launch in (leader, worker)}.values():
+        flags, command = launch.command.flags, launch.engine.command + launch.engine.args
         own = next((flag for name in (RANK, START_RANK, HEADLESS) if (flag := flags.last(name))), None)
-        if one.command.kind != "distributed" or own is None or in_ray(command):
+        if launch.command.kind != "distributed" or own is None or in_ray(command):
             continue
         problem = ""
         if not any(map(flags.last, (ADDRESS, NNODES, CONFIG))):
             problem = f"--{ADDRESS} for its ranks to meet"
-        elif flags.last(START_RANK) and one is not leader and not is_headless(one):
+        elif flags.last(START_RANK) and launch is not leader and not is_headless(launch):
             is_mixed = balance(leader) == "internal" and not any(map(flags.last, ASKED))
             problem = "--headless beside a leader that serves all ranks" if is_mixed else ""
         if problem:
-            message = f"add {problem}; or, to use a launcher, remove {spelled(one, own)}"
-            yield FieldError(argument_path(one, own.at), None, message, "FI518")
+            message = f"add {problem}; or, to use a launcher, remove {spelled(launch, own)}"
+            yield FieldError(argument_path(launch, own.at), None, message, "FI518")
 
 
-def _with_nnodes(leader: Launch, plan: LaunchPlan, found: Ranks, engines: Engines) -> Iterator[FieldError]:
+def _with_nnodes(leader: Launch, plan: LaunchPlan, ranks: Ranks, engines: Engines) -> Iterator[FieldError]:
     """Report ranks that `--nnodes` starts in a release that takes those of a dense model apart."""
     dense = _is_dense(leader, engines)
     has_it = not plan.rewritten or (plan.launcher == VLLM_NATIVE and not gets_older(plan))
@@ -176,7 +176,7 @@ def _with_nnodes(leader: Launch, plan: LaunchPlan, found: Ranks, engines: Engine
     if not is_known or leader.facts.nnodes_data or not leader.facts.nnodes or dense is False:
         return
     where = f"{leader.template.engine_path}.image"
-    if not found.spans:
+    if not ranks.spans:
         by_hand = f"write --{ADDRESS} and --{START_RANK} instead, or use vLLM 0.28 or later"
         remedy = f"set {REFRESH} to any text, and the launch gets other flags" if plan.rewritten else by_hand
         message = (

@@ -81,7 +81,7 @@ def _reserved(inputs: Input) -> Iterator[FieldError]:
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
     is_everywhere = inputs.layout.served.serving.everywhere or intent.size == 1
     pods = ours | SERVING_LABELS if is_everywhere else ours
-    of_pods = ((f"{one.path}.metadata", one.labels, pods) for one in intent.templates)
+    of_pods = ((f"{template.path}.metadata", template.labels, pods) for template in intent.templates)
     for where, written, expected in (("metadata", intent.labels, ours), *of_pods):
         for key, value in written:
             if expected.get(key) != value:
@@ -192,7 +192,7 @@ def _unfit(launch: Launch, probe: Probe, inputs: Input) -> str:
             "runs on the workers too, which serve no API; write a leaderTemplate, and put the probe there"
         )
         return "" if probe.handler == "exec" else on_workers
-    has_startup = any(one.field == "startupProbe" for one in launch.engine.probes)
+    has_startup = any(other.field == "startupProbe" for other in launch.engine.probes)
     if probe.field == "livenessProbe" and not has_startup and startup_port(launch, inputs) is None:
         return "a livenessProbe without a startupProbe kills the engine while it loads: add a startupProbe"
     return ""
@@ -207,9 +207,9 @@ def routing(inputs: Input) -> Iterator[FieldError]:
     split = intent.component_type in DISAGGREGATED
     if problem := routing_problem(asked, split=split, settings=settings):
         yield problem
-    if not split and (found := without_effect(asked)):
+    if not split and (unused := without_effect(asked)):
         # with prefill and decode another member may have the missing annotations
-        key, message = found
+        key, message = unused
         yield FieldError(path(key), None, message, "FI803")
     if asked.wanted and (taken := named_like_picker(intent.name, intent.service)):
         yield taken

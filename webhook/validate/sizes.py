@@ -202,7 +202,7 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
     flag = leader.command.flags.last(TENSOR)
     word = quoted(leader, flag) if flag else ""
     hangs = HANGS.since <= leader.image.version < HANGS.below
-    if hangs and all(one.name.lstrip("-") != HANGS.without for one in leader.command.flags.given):
+    if hangs and all(other.name.lstrip("-") != HANGS.without for other in leader.command.flags.given):
         message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.without}"
         yield FieldError(where, None, message, "FI569")
     spans = f"{word} spans pods of {countable(leader.engine)} accelerators, which is slow"
@@ -221,7 +221,7 @@ def _may_be_hidden(launch: Launch) -> bool:
     """Return whether a shell may expand a word to a parallel size."""
     command, words = launch.command, launch.command.flags.bare
     others = words[1:] if command.flags.last(MODEL) is None else words
-    return in_shell(launch) and any("$" in command.argv[at] for at in others) and not _given(launch)
+    return in_shell(launch) and any("$" in command.argv[index] for index in others) and not _given(launch)
 
 
 def _first_size(launch: Launch) -> tuple[str, str | None]:
