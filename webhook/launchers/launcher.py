@@ -30,15 +30,15 @@ def with_words(engine: Engine, written: Container) -> Engine:
 
 def with_flags(launch: Launch, flags: Args, first: Args = ()) -> Engine:
     """Return the engine of one node with `first` before its arguments, and `flags` after its last flag."""
-    engine, argv, at = launch.engine, launch.command.argv, launch.command.arguments
+    engine, argv, index = launch.engine, launch.command.argv, launch.command.arguments
     if in_shell(launch):
         after = (*first, *flags)
         return with_words(
             engine, in_script(launch, (), after if takes_items(launch) else tuple(map(shlex.quote, after)))
         )
-    end, start = end_of_flags(argv, at), len(engine.command) if launch.command.shell is None else at
-    words = (*argv[:at], *first, *argv[at:end], *flags, *argv[end:])
-    start += (len(first) if at < start else 0) + (len(flags) if end < start else 0)
+    end, start = end_of_flags(argv, index), len(engine.command) if launch.command.shell is None else index
+    words = (*argv[:index], *first, *argv[index:end], *flags, *argv[end:])
+    start += (len(first) if index < start else 0) + (len(flags) if end < start else 0)
     return replace(engine, command=words[:start], args=words[start:])
 
 
@@ -51,8 +51,8 @@ def wrapped(launch: Launch, command: Args, args: Args, after: Args, ports: tuple
         before = (*map(shlex.quote, command), *args)
         return replace(in_script(launch, before, after), ports=ports)
     words, start = serve_arguments(launch)
-    at = end_of_flags(words, start)
-    engine = (*words[launch.command.program : at], *after, *words[at:])
+    end = end_of_flags(words, start)
+    engine = (*words[launch.command.program : end], *after, *words[end:])
     return behind_prefix(launch, Container(command, (*args, *engine), ports))
 
 
@@ -76,9 +76,9 @@ def appended(launch: Launch, after: Args, *, without: frozenset[int] = frozenset
     is_kept = args == (*engine.command, *engine.args) and engine.command
     start = len(engine.command) if is_kept else first
     ends = end_of_flags(args, first)
-    kept = [(arg, at < start) for at, arg in enumerate(args[:ends]) if at not in without]
+    kept = [(arg, index < start) for index, arg in enumerate(args[:ends]) if index not in without]
     added = [(arg, ends < start) for arg in after]
-    rest = [(arg, ends + at < start) for at, arg in enumerate(args[ends:])]
+    rest = [(arg, ends + index < start) for index, arg in enumerate(args[ends:])]
     placed = (*kept, *added, *rest)
     command = tuple(arg for arg, is_command in placed if is_command)
     return Container(command, tuple(arg for arg, is_command in placed if not is_command))
@@ -101,15 +101,15 @@ def in_script(
     if shell is None or shell.script is None:
         return Container()
     engine, script = launch.engine, shell.script
-    gone = {shell.index + 2 + at - len(script.argv) for at in without if at >= len(script.argv)}
-    items = [arg for at, arg in enumerate((*engine.command, *engine.args)) if at not in gone]
+    gone = {shell.index + 2 + index - len(script.argv) for index in without if index >= len(script.argv)}
+    items = [arg for index, arg in enumerate((*engine.command, *engine.args)) if index not in gone]
     is_item = takes_items(launch) and not text_only
     text = "".join(f" {arg}" for arg in after)
     items[shell.index] = insert(script, " ".join((*before, "")), "" if is_item else text)
     if is_item:
-        at = end_of_flags(items, shell.index + 2)
-        items[at:at] = after
-    ends = len(engine.command) - sum(at < len(engine.command) for at in gone)
+        end = end_of_flags(items, shell.index + 2)
+        items[end:end] = after
+    ends = len(engine.command) - sum(index < len(engine.command) for index in gone)
     command, args = tuple(items[:ends]), tuple(items[ends:])
     return Container(_changed(command, engine.command), _changed(args, engine.args))
 
@@ -123,10 +123,12 @@ def takes_items(launch: Launch) -> bool:
     return is_open and shell.index + 1 < len(engine.command) + len(engine.args)
 
 
-def scripted(launch: Launch, at: int) -> bool:
-    """Return whether the argument at `at` is in the text of a script, not a list item."""
+def scripted(launch: Launch, index: int) -> bool:
+    """Return whether the argument at `index` is in the text of a script, not a list item."""
     shell = launch.command.shell
-    return in_shell(launch) and shell is not None and shell.script is not None and at < len(shell.script.argv)
+    return (
+        in_shell(launch) and shell is not None and shell.script is not None and index < len(shell.script.argv)
+    )
 
 
 def _changed(new: Args, old: Args) -> Args | None:

@@ -99,8 +99,8 @@ def _kind(plan: LaunchPlan) -> tuple[object, ...]:
     """Return the engines, the load balancing and the sizes that are not 1."""
     launches = plan.launches
     return (
-        *((one.image.version, one.command.engine, balance(one)) for one in launches),
-        *(read_size(one, name) != 1 for one in launches for name in SIZES),
+        *((launch.image.version, launch.command.engine, balance(launch)) for launch in launches),
+        *(read_size(launch, name) != 1 for launch in launches for name in SIZES),
     )
 
 
@@ -128,19 +128,19 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
     name = next((name for name in fits if verdicts[name]), "") or next(may_be, "")
     if not name:
         return _left(
-            launches, unknown[-1] if unknown else fits[0], [one for one in order if _runs(launches, one)]
+            launches, unknown[-1] if unknown else fits[0], [name for name in order if _runs(launches, name)]
         )
     return _explained(launches, name, fits[: fits.index(name)], is_known=bool(verdicts[name]))
 
 
 def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> LaunchPlan:
     """Return that nothing is written, since no launcher that takes the flags starts; `able` take others."""
-    at = _decides(launches, name)
-    without = f", without --{BACKEND}" if launches[at].command.flags.last(BACKEND) else ""
+    i = _decides(launches, name)
+    without = f", without --{BACKEND}" if launches[i].command.flags.last(BACKEND) else ""
     advice = f"set {LAUNCHER}: {able[0]}{without}" if able else f"name a launcher in {LAUNCHER} to force it"
-    code = "FI504" if _is_late(launches[at], name) else "FI532"
+    code = "FI504" if _is_late(launches[i], name) else "FI532"
     return LaunchPlan(
-        name, launches, f"left as it is: {lacks(launches[at], name)}; {advice}", code, starts=False, at=at
+        name, launches, f"left as it is: {lacks(launches[i], name)}; {advice}", code, starts=False, at=i
     )
 
 
@@ -148,7 +148,8 @@ def _fits(launches: tuple[Launch, ...], name: str, *, asked: bool = False) -> bo
     """Return whether a launcher can rewrite the commands of all templates, each of which starts one node."""
     row = LAUNCHERS[name]
     return all(
-        serves(one, row, asked=asked) and row.takes(one) and not other_backend(one, row) for one in launches
+        serves(launch, row, asked=asked) and row.takes(launch) and not other_backend(launch, row)
+        for launch in launches
     )
 
 
@@ -167,7 +168,7 @@ def _order(launches: tuple[Launch, ...]) -> list[str]:
 
 def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
     """Return whether the images of all templates run a launcher; None if that is unknown for one of them."""
-    verdicts = [runs(one, LAUNCHERS[name]) for one in launches]
+    verdicts = [runs(launch, LAUNCHERS[name]) for launch in launches]
     return False if False in verdicts else None if None in verdicts else True
 
 
@@ -185,7 +186,7 @@ def _explained(launches: tuple[Launch, ...], name: str, passed: list[str], *, is
 
 def _decides(launches: tuple[Launch, ...], name: str) -> int:
     """Return the index of the template whose image rules a launcher out, or leaves it uncertain."""
-    verdicts = [runs(one, LAUNCHERS[name]) for one in launches]
+    verdicts = [runs(launch, LAUNCHERS[name]) for launch in launches]
     return verdicts.index(False if False in verdicts else None)
 
 

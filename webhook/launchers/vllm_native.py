@@ -55,9 +55,9 @@ def vllm_native(launch: Launch, plan: LaunchPlan) -> Container:
     if not older:
         flags = ("--nnodes", str(launch.pods), "--node-rank", INDEX, "--master-addr", LEADER, *headless)
         return appended(launch, flags, without=dropped)
-    found = read_ranks(plan.leader, plan.worker, launch.pods) or Ranks(0, 1, 1)
-    ranks = found.leader if launch.leads else found.worker
-    local = () if launch.command.flags.last(LOCAL_DATA) else (f"--{LOCAL_DATA}", str(ranks))
+    ranks = read_ranks(plan.leader, plan.worker, launch.pods) or Ranks(0, 1, 1)
+    count = ranks.leader if launch.leads else ranks.worker
+    local = () if launch.command.flags.last(LOCAL_DATA) else (f"--{LOCAL_DATA}", str(count))
     port = () if launch.command.flags.last(RPC) else (f"--{RPC}", _RPC_PORT)
     flags = ("--data-parallel-address", LEADER, *port)
     if mode == "external":
@@ -66,7 +66,7 @@ def vllm_native(launch: Launch, plan: LaunchPlan) -> Container:
     flags = (*local, *flags, *headless)
     if launch.leads:
         return appended(launch, flags if mode == "internal" else (*flags, f"--{START_RANK}", "0"))
-    start = f"--{START_RANK} $(({_start(found)}))"
+    start = f"--{START_RANK} $(({_start(ranks)}))"
     if in_shell(launch):
         return in_script(launch, (), (*flags, start), without=dropped, text_only=True)
     return _through_shell(launch, start, flags, dropped)
@@ -88,9 +88,7 @@ def native_env(launch: Launch) -> tuple[Object, ...]:
 def _through_shell(launch: Launch, start: str, flags: Args, dropped: frozenset[int]) -> Container:
     """Compute the first rank in a shell, since the kubelet cannot; the other arguments stay list items."""
     start_at = launch.command.program
-    args = [
-        item for at, item in enumerate(serve_arguments(launch)[0]) if at >= start_at and at not in dropped
-    ]
+    args = [item for i, item in enumerate(serve_arguments(launch)[0]) if i >= start_at and i not in dropped]
     shell = ("/bin/sh", "-c", f'exec "$@" {start}', "sh")
     return behind_prefix(launch, Container(shell, (*args, *flags)))
 
