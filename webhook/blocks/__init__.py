@@ -37,39 +37,47 @@ class Filled(NamedTuple):
 def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCKS) -> Filled:
     """Fill every template; none, if a block reports an error about any of them."""
     asked = [block for block in blocks if getattr(intent, block.field)]
-    found: dict[FieldError, None] = {}
-    templates = [_template(one, asked, intent, settings, found) for one in intent.templates] if asked else []
-    is_refused = not asked or any(one.severity == "error" for one in found)
-    return Filled(intent if is_refused else replace(intent, templates=tuple(templates)), tuple(found))
+    findings: dict[FieldError, None] = {}
+    templates = (
+        [_template(template, asked, intent, settings, findings) for template in intent.templates]
+        if asked
+        else []
+    )
+    is_refused = not asked or any(finding.severity == "error" for finding in findings)
+    return Filled(intent if is_refused else replace(intent, templates=tuple(templates)), tuple(findings))
 
 
 def _template(
-    template: Template, blocks: list[Block], intent: Intent, settings: Settings, found: dict[FieldError, None]
+    template: Template,
+    blocks: list[Block],
+    intent: Intent,
+    settings: Settings,
+    findings: dict[FieldError, None],
 ) -> Template:
     """Return a template with what the blocks ask for and its author has not written; add to the findings."""
     if template.engine is None:
         cause = f"{template.path} has no known engine container"
-        found |= {block.unfilled(cause, f"name it in {ENGINE_CONTAINER}"): None for block in blocks}
+        findings |= {block.unfilled(cause, f"name it in {ENGINE_CONTAINER}"): None for block in blocks}
         return template
     launch = read_launch(template, template.engine, settings.engines)
     engine, wishes = launch.command.engine, list[tuple[str, Wish]]()
     for block in blocks:
         if engine not in block.engines:
             cause = f"is not supported for {engine}" if engine else _UNREAD.format(template.engine_path)
-            found[block.unfilled(cause)] = None
+            findings[block.unfilled(cause)] = None
             continue
         for item in block.wishes(launch, intent):
             if isinstance(item, FieldError):
-                found[item] = None
+                findings[item] = None
                 continue
-            found |= dict.fromkeys(block.contradictions(launch, item))
+            findings |= dict.fromkeys(block.contradictions(launch, item))
             if not any(map(launch.command.flags.last, item.names)):
                 wishes.append((block.key, item))
     needed = accelerators(launch, intent, settings)
-    made = _with_words(launch, wishes)
-    if made.engine is None or not needed.count:
-        return made
-    return replace(made, engine=replace(made.engine, accelerators=needed), requested=needed)
+    filled = _with_words(launch, wishes)
+    if filled.engine is None or not needed.count:
+        return filled
+    return replace(filled, engine=replace(filled.engine, accelerators=needed), requested=needed)
 
 
 _UNREAD: Final = "cannot be added to the command in {}, which is not understood or launches the nodes itself"
@@ -82,10 +90,10 @@ def _with_words(launch: Launch, wishes: list[tuple[str, Wish]]) -> Template:
     if not (first or flags):
         return launch.template
     engine = with_flags(launch, tuple(word for word, _ in flags), tuple(word for word, _ in first))
-    at = launch.command.arguments
-    end = end_of_flags(launch.command.argv, at) + len(first)
+    start = launch.command.arguments
+    end = end_of_flags(launch.command.argv, start) + len(first)
     if in_shell(launch):
-        at = end - len(first)
-        end = at + len(first)
-    placed = (*enumerate((key for _, key in first), at), *enumerate((key for _, key in flags), end))
+        start = end - len(first)
+        end = start + len(first)
+    placed = (*enumerate((key for _, key in first), start), *enumerate((key for _, key in flags), end))
     return replace(launch.template, engine=engine, filled=placed)

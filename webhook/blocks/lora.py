@@ -62,15 +62,15 @@ def lora(launch: Launch, intent: Intent) -> Iterator[Wish | FieldError]:
     """
     asked, row = intent.adapters, FLAGS[launch.command.engine]
     served = _served(launch, intent)
-    for one in asked.adapters:
-        if one.name in served:
-            message = f"{one.name} is the name of the model too: give the adapter another name"
+    for adapter in asked.adapters:
+        if adapter.name in served:
+            message = f"{adapter.name} is the name of the model too: give the adapter another name"
             yield FieldError(keys.path(keys.LORA), None, message, "FI125")
     if row.switch:
         against = f"--no-{row.switch.removeprefix('--')}"
         yield Wish((row.switch,), (row.switch,), against=against, asked="the adapters")
     by_engine = intent.downloads_models
-    modules = tuple(f"{one.name}={one.argument(by_engine=by_engine)}" for one in asked.adapters)
+    modules = tuple(f"{adapter.name}={adapter.argument(by_engine=by_engine)}" for adapter in asked.adapters)
     yield Wish((row.modules, *modules), (row.modules,), modules, read=_item)
     limits = {name: getattr(asked, field) for name, field in LIMITS.items()}
     for name, flag in row.limits.items():
@@ -83,10 +83,10 @@ def lora(launch: Launch, intent: Intent) -> Iterator[Wish | FieldError]:
 def _item(word: str) -> str:
     """Return `name=path` for an adapter of an author's own list, which may be a JSON object."""
     try:
-        found = mapping(orjson.loads(word))
+        adapter = mapping(orjson.loads(word))
     except orjson.JSONDecodeError:
         return word
-    return f"{found.get('name')}={found.get('path')}"
+    return f"{adapter.get('name')}={adapter.get('path')}"
 
 
 def _batch(launch: Launch, intent: Intent, row: _Row) -> int:
@@ -102,9 +102,9 @@ def _batch(launch: Launch, intent: Intent, row: _Row) -> int:
 
 def _served(launch: Launch, intent: Intent) -> list[str]:
     """Return the names under which the engine serves the model, as far as they are known."""
-    given, model = launch.command.flags.last(SERVED_NAME), intent.artifact
-    if given is not None:
-        return known_values(launch, given)
+    flag, model = launch.command.flags.last(SERVED_NAME), intent.artifact
+    if flag is not None:
+        return known_values(launch, flag)
     return [model.name or model.argument] if model else [model_of(launch) or ""]
 
 

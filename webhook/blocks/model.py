@@ -42,9 +42,9 @@ def model(launch: Launch, intent: Intent) -> Iterator[Wish | FieldError]:
         flag = "--model" if _takes_flag(launch) else words.model
         yield Wish((flag, asked.argument) if flag else (asked.argument,), first=True)
     elif (known := resolve(own, launch.engine.variables)) and known.rstrip("/") != asked.argument:
-        at = launch.command.argv.index(own) if own in launch.command.argv else None
+        index = launch.command.argv.index(own) if own in launch.command.argv else None
         says = f"{own[:SHOWN]} contradicts {keys.MODEL}, which gives {asked.argument[:SHOWN]}"
-        yield contradiction(launch, at, says, MODEL.contradicts)
+        yield contradiction(launch, index, says, MODEL.contradicts)
     if words.revision and asked.revision:
         names = (words.revision, words.revision.lstrip("-"))
         yield Wish((words.revision, asked.revision), names, (asked.revision,))
