@@ -355,8 +355,8 @@ def ships(engines: Engines, connector: str, version: Version) -> bool:
 def known_model(engines: Engines, name: str) -> KnownModel | None:
     """Return the facts about a model by the last segment of its name; None if there are none."""
     last = name.rstrip("/").rpartition("/")[2]
-    found = _names(engines).match(last) if last and engines.models else None
-    return engines.models[found.lastindex - 1] if found and found.lastindex else None
+    match = _names(engines).match(last) if last and engines.models else None
+    return engines.models[match.lastindex - 1] if match and match.lastindex else None
 
 
 @lru_cache(maxsize=4)

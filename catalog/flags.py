@@ -50,9 +50,9 @@ class FlagTable:
         """Return the letters of the shortest beginning by which one of these releases reads a flag."""
         positive, least = flag.replace("--no-", "--"), len(flag)
         for flags in self.ordered:
-            at = bisect_left(flags, positive)
-            if flags[at : at + 1] == (positive,):
-                beside = (flags[at - 1 : at] if at else ()) + flags[at + 1 : at + 2]
+            index = bisect_left(flags, positive)
+            if flags[index : index + 1] == (positive,):
+                beside = (flags[index - 1 : index] if index else ()) + flags[index + 1 : index + 2]
                 longest = max(shared_start(positive, other) for other in beside)
                 least = min(least, longest + 1 + len(flag) - len(positive))
         return least
@@ -61,26 +61,26 @@ class FlagTable:
 @cache
 def flag_tables() -> Mapping[str, FlagTable]:
     """Read the tables, by engine."""
-    found = json.loads(files("catalog").joinpath("flags.json").read_text(encoding="utf-8"))
-    return {engine: _table(one) for engine, one in found.items()}
+    entries = json.loads(files("catalog").joinpath("flags.json").read_text(encoding="utf-8"))
+    return {engine: _table(entry) for engine, entry in entries.items()}
 
 
-def _table(found: dict[str, dict[str, str]]) -> FlagTable:
-    releases = tuple(map(_version, found["releases"]))
-    split = {flag: [_version(one) for one in span.split()] for flag, span in found["flags"].items()}
+def _table(entry: dict[str, dict[str, str]]) -> FlagTable:
+    releases = tuple(map(_version, entry["releases"]))
+    split = {flag: [_version(version) for version in span.split()] for flag, span in entry["flags"].items()}
     spans = {flag: (span[0], span[-1]) for flag, span in split.items()}
     of_each = (
-        {flag for flag, (first, last) in spans.items() if first <= one <= last} | _OF_PYTHON
-        for one in releases
+        {flag for flag, (first, last) in spans.items() if first <= release <= last} | _OF_PYTHON
+        for release in releases
     )
     ordered = tuple(tuple(sorted(flags)) for flags in of_each)
-    return FlagTable(str(found["source"]), releases, spans, ordered, tuple(sorted(spans)))
+    return FlagTable(str(entry["source"]), releases, spans, ordered, tuple(sorted(spans)))
 
 
-def shared_start(one: Sequence[str], other: Sequence[str]) -> int:
+def shared_start(left: Sequence[str], right: Sequence[str]) -> int:
     """Return with how many of the same letters, or words, both begin."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (mine, its) in enumerate(pairs) if mine != its), min(len(one), len(other)))
+    pairs = zip(left, right, strict=False)
+    return next((index for index, (mine, its) in enumerate(pairs) if mine != its), min(len(left), len(right)))
 
 
 _OF_PYTHON: Final = {"--help", "--no-"}

@@ -40,9 +40,9 @@ class Schema:
 @cache
 def schemas() -> Mapping[str, Schema]:
     """Read the schemas, by their names."""
-    found = json.loads(files("catalog").joinpath("schemas.json").read_text(encoding="utf-8"))
-    roots = {name: one["schema"] for name, one in found.items()}
-    return {name: Schema(one["source"], _resolved(roots[name], roots)) for name, one in found.items()}
+    entries = json.loads(files("catalog").joinpath("schemas.json").read_text(encoding="utf-8"))
+    roots = {name: entry["schema"] for name, entry in entries.items()}
+    return {name: Schema(entry["source"], _resolved(roots[name], roots)) for name, entry in entries.items()}
 
 
 @cache
@@ -65,5 +65,5 @@ def _resolved(node: dict[str, Any], roots: Mapping[str, dict[str, Any]]) -> dict
         if isinstance(node.get(key), dict):
             node[key] = _resolved(node[key], roots)
     if "properties" in node:
-        node["properties"] = {name: _resolved(one, roots) for name, one in node["properties"].items()}
+        node["properties"] = {name: _resolved(field, roots) for name, field in node["properties"].items()}
     return _resolved(roots[node[REF]], roots) if REF in node else node

@@ -44,7 +44,7 @@ class System:
 
     def release(self, version: Version) -> Release | None:
         """Return the row of a version; None if it is older than all."""
-        return next((one for one in reversed(self.releases) if version >= one.since), None)
+        return next((row for row in reversed(self.releases) if version >= row.since), None)
 
 
 KUBERNETES: Final = System(

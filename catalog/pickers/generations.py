@@ -92,7 +92,7 @@ class Picker:
 
     def reads(self, served: Collection[str]) -> str:
         """Return the apiVersion of the InferenceObjectives that it reads there; empty if it finds none."""
-        return next((one for one in self.objectives if one in served), "")
+        return next((api for api in self.objectives if api in served), "")
 
 
 PROTOCOLS: Final = {
@@ -139,8 +139,8 @@ def _sidecar(image: str, *connectors: str) -> SidecarRelease:
         image,
         "--kv-connector",
         connectors,
-        tls={one: f"--enable-tls={one}" for one in _STAGES},
-        unverified={one: f"--tls-insecure-skip-verify={one}" for one in _STAGES},
+        tls={stage: f"--enable-tls={stage}" for stage in _STAGES},
+        unverified={stage: f"--tls-insecure-skip-verify={stage}" for stage in _STAGES},
     )
 
 
@@ -168,8 +168,8 @@ PICKERS: Final = {
                 f"{_SIDECAR}:v0.4.0",
                 "--connector",
                 ("nixlv2", "lmcache", "sglang"),
-                tls={one: f"--{one}-use-tls=true" for one in _STAGES},
-                unverified={one: f"--{one}-tls-insecure-skip-verify=true" for one in _STAGES},
+                tls={stage: f"--{stage}-use-tls=true" for stage in _STAGES},
+                unverified={stage: f"--{stage}-tls-insecure-skip-verify=true" for stage in _STAGES},
             ),
             flags=(_NEW_NAME,),
             rights=_WATCHES,
