@@ -41,7 +41,7 @@ def is_extended(resource: str) -> bool:
 def unknown(*tables: Object) -> tuple[str, ...]:
     """Return the extended resources of limits and requests that are not known to be accelerators."""
     others = [(table, name) for table in tables for name in table if not is_accelerator(name)]
-    devices = (one for one in others if is_extended(one[1]) or one[1].startswith(DEVICE_CLASS))
+    devices = (pair for pair in others if is_extended(pair[1]) or pair[1].startswith(DEVICE_CLASS))
     return tuple(sorted({name for table, name in devices if whole(table[name]) != 0}))
 
 

@@ -217,7 +217,7 @@ class Routing:
 
     strategy: str = _annotation(
         STRATEGY,
-        f"how requests are routed: {', '.join(f'`{one}`' for one in STRATEGIES)}. "
+        f"how requests are routed: {', '.join(f'`{name}`' for name in STRATEGIES)}. "
         f"`{DISAGGREGATION}` must be set on every decoder",
         _one_of(*STRATEGIES),
         absent="no routes",
@@ -264,7 +264,7 @@ class Routing:
     )
     priority: str = _annotation(
         PRIORITY,
-        f"priority of the requests: {', '.join(f'`{one}`' for one in PRIORITIES)} or a whole number. "
+        f"priority of the requests: {', '.join(f'`{name}`' for name in PRIORITIES)} or a whole number. "
         "Needs a `strategy`, and a header in each request (`docs/routing.md`)",
         _must(is_priority, ACCEPTED),
         absent="that of other requests: 0",
@@ -364,7 +364,7 @@ class Annotations:
     )
     model: str = _annotation(
         MODEL,
-        f"URI of the model: {', '.join(f'`{one}://`' for one in SCHEMES)}; see `docs/model.md`",
+        f"URI of the model: {', '.join(f'`{scheme}://`' for scheme in SCHEMES)}; see `docs/model.md`",
         uri_fault,
         absent="from the arguments",
         service="spec.model.uri",
@@ -397,7 +397,7 @@ class Annotations:
     lora: str = _annotation(
         LORA,
         "LoRA adapters as `NAME=URI`, separated by commas, and limits "
-        f"({', '.join(f'`{one}`' for one in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
+        f"({', '.join(f'`{name}`' for name in LIMITS)}): `sql=hf://org/sql,maxRank=64`; see `docs/model.md`",
         lora_fault,
         absent="none",
         service="spec.lora",
@@ -486,10 +486,10 @@ class Annotations:
 
 def _rows(kind: type) -> Iterator[tuple[str, Key]]:
     """List the annotations of a dataclass by field name, those of `Routing` in the place of its field."""
-    for one in fields(kind):
-        if _META in one.metadata:
-            yield one.name, one.metadata[_META]
-        elif one.name == "routing":
+    for attribute in fields(kind):
+        if _META in attribute.metadata:
+            yield attribute.name, attribute.metadata[_META]
+        elif attribute.name == "routing":
             yield from _rows(Routing)
 
 
@@ -522,13 +522,13 @@ def read(annotations: Object) -> tuple[Annotations, list[FieldError]]:
     """Read the annotations of a LeaderWorkerSet. An invalid one keeps its default and is reported."""
     mine = {key[len(PREFIX) :]: value for key, value in annotations.items() if key.startswith(PREFIX)}
     unknown = [key for key in mine if key not in KEYS]
-    meant = {key: nearest(key, KEYS) if at < SOUGHT else "" for at, key in enumerate(unknown)}
+    meant = {key: nearest(key, KEYS) if index < SOUGHT else "" for index, key in enumerate(unknown)}
     errors: list[FieldError] = []
     good: dict[str, str] = {}
     for key, value in mine.items():
-        found = [_unknown(key, meant[key])] if key in meant else list(KEYS[key].violations(value))
-        errors.extend(found)
-        if not found:
+        faults = [_unknown(key, meant[key])] if key in meant else list(KEYS[key].violations(value))
+        errors.extend(faults)
+        if not faults:
             good[key] = value
     is_misspelt = "service" in meant.values()
     if mine and "service" not in mine and mine.keys() != {"expansion"} and not is_misspelt:

@@ -40,12 +40,12 @@ def base_of(record: Any) -> Object:
 
 def _sources(entries: list[Any]) -> Iterator[TemplateVersion]:
     """Yield what could be templates: a record may hold anything, and its readers ask for these names."""
-    for one in entries:
+    for entry in entries:
         if (
-            isinstance(one, list)
-            and len(one) == len(TemplateVersion._fields)
-            and strings(one[:3]) == tuple(one[:3])
+            isinstance(entry, list)
+            and len(entry) == len(TemplateVersion._fields)
+            and strings(entry[:3]) == tuple(entry[:3])
         ):
-            name, namespace, uid = map(text, one[:3])
+            name, namespace, uid = map(text, entry[:3])
             if is_subdomain(name) and is_label(namespace):
-                yield TemplateVersion(name, namespace, uid, number(one[3]))
+                yield TemplateVersion(name, namespace, uid, number(entry[3]))

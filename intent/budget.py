@@ -98,7 +98,7 @@ def of_expanded(lws: Object) -> FieldError | None:
 
 def is_small(lws: Object) -> bool:
     """Return whether a LeaderWorkerSet has a quarter of each limit at most: it may be read beside another."""
-    return all(4 * found <= limit.most for limit, found in counted(lws))
+    return all(4 * count <= limit.most for limit, count in counted(lws))
 
 
 def of_inferenceservice(service: Object, old: Object | None = None) -> FieldError | None:
@@ -106,11 +106,11 @@ def of_inferenceservice(service: Object, old: Object | None = None) -> FieldErro
 
     It is softened if the stored object exceeds every one of these limits as far.
     """
-    found = _over(_of_service(service), "spec.roles")
-    if found is None or old is None:
-        return found
+    error = _over(_of_service(service), "spec.roles")
+    if error is None or old is None:
+        return error
     grown = _over(_of_service(service), "spec.roles", before=dict(_of_service(old)))
-    return grown or replace(found, softened=True)
+    return grown or replace(error, softened=True)
 
 
 def _of_service(service: Object) -> Iterator[tuple[Limit, int]]:
@@ -141,14 +141,14 @@ def _over(
     counts: Iterable[tuple[Limit, int]], path: str, times: int = 1, before: Mapping[Limit, int] | None = None
 ) -> FieldError | None:
     """Return the first limit that is exceeded, and farther than before."""
-    for limit, found in counts:
-        if found > max(limit.most * times, (before or {}).get(limit, 0)):
+    for limit, count in counts:
+        if count > max(limit.most * times, (before or {}).get(limit, 0)):
             remedies = [
                 "use fewer",
                 *([IN_CONFIG_MAP] if limit is BYTES else [BYPASS] if path == LWT else []),
             ]
             message = (
-                f"has {found} {limit.name}, and the limit is {limit.most * times}; {', '.join(remedies)}"
+                f"has {count} {limit.name}, and the limit is {limit.most * times}; {', '.join(remedies)}"
             )
             return FieldError(_PATHS.get(limit, path), None, message, CODE)
     return None
@@ -171,8 +171,11 @@ def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, i
     length = _length(value.get("spec"))
     if 0 < length <= BREAKS.most:  # fewer bytes than any other limit needs
         return
-    yield VARIABLES, sum(len(listed(one.get("env"))) + len(listed(one.get("envFrom"))) for one in containers)
-    fields = [one.get(field) for one in containers for field in ("command", "args")]
+    yield (
+        VARIABLES,
+        sum(len(listed(item.get("env"))) + len(listed(item.get("envFrom"))) for item in containers),
+    )
+    fields = [container.get(field) for container in containers for field in ("command", "args")]
     yield ARGUMENTS, sum(len(listed(items)) for items in fields)
     text = "\n".join(chain.from_iterable(map(strings, fields)))
     yield CHARACTERS, len(text)
@@ -191,10 +194,10 @@ def _length(value: Any) -> int:
 
 def _items(value: Any) -> int:
     """Count the items of lists and the fields of maps in a value, at any depth."""
-    found = [value]
-    for one in found:
-        if isinstance(one, dict):
-            found += one.values()
-        elif isinstance(one, list):
-            found += one
-    return len(found) - 1
+    nodes = [value]
+    for node in nodes:
+        if isinstance(node, dict):
+            nodes += node.values()
+        elif isinstance(node, list):
+            nodes += node
+    return len(nodes) - 1

@@ -60,8 +60,8 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
     env, mounts, ports = ([*map(mapping, listed(container.get(key)))] for key in _LISTS)
     resources, lifecycle, security = (mapping(container.get(key)) for key in _MAPS)
     limits, requests = (mapping(resources.get(key)) for key in ("limits", "requests"))
-    names = strings([one.get("name") for one in env])
-    numbers = [(one["containerPort"], one) for one in ports if type(one.get("containerPort")) is int]
+    names = strings([variable.get("name") for variable in env])
+    numbers = [(item["containerPort"], item) for item in ports if type(item.get("containerPort")) is int]
     kept = {key: security[key] for key in SECURITY if key in security}
     hooks = [_probe(field, lifecycle[field]) for field in HOOKS if mapping(lifecycle.get(field))]
     return Engine(
@@ -72,9 +72,9 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         accelerators=accelerators.read(resources, f"{path}.resources", errors),
         variables=_variables(command + args, env),
         env=names,
-        ports=tuple([(port, text(one.get("protocol")) or "TCP") for port, one in numbers]),
-        http=next((number(one.get("containerPort")) for one in ports if one.get("name") == "http"), 0),
-        mounts=strings([one.get("mountPath") for one in mounts]),
+        ports=tuple([(port, text(item.get("protocol")) or "TCP") for port, item in numbers]),
+        http=next((number(item.get("containerPort")) for item in ports if item.get("name") == "http"), 0),
+        mounts=strings([mount.get("mountPath") for mount in mounts]),
         probes=tuple([_probe(field, container[field]) for field in PROBES if container.get(field)]),
         hooks=tuple([hook for hook in hooks if hook.handler in CALLS]),
         pull_policy=text(container.get("imagePullPolicy")),
@@ -83,7 +83,9 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         extended=Later(partial(accelerators.unknown, limits, requests)),
         memory_limit=bytes_of(limits.get("memory")),
         index=index,
-        model_mounts=tuple([text(one.get("mountPath")) for one in mounts if one.get("name") == MODEL_VOLUME]),
+        model_mounts=tuple(
+            [text(mount.get("mountPath")) for mount in mounts if mount.get("name") == MODEL_VOLUME]
+        ),
     )
 
 
@@ -100,9 +102,9 @@ def _tokens(container: Object, field: str, path: str, errors: list[FieldError]) 
     if not isinstance(value, list):
         errors.append(FieldError(f"{path}.{field}", value, "must be a list of strings", "FI108"))
         return ()
-    for at, item in enumerate(value):
+    for index, item in enumerate(value):
         if not isinstance(item, str):
-            errors.append(FieldError(f"{path}.{field}[{at}]", item, "must be a string; quote it", "FI108"))
+            errors.append(FieldError(f"{path}.{field}[{index}]", item, "must be a string; quote it", "FI108"))
     return strings(value)
 
 
@@ -111,7 +113,7 @@ def _variables(tokens: tuple[str, ...], env: list[Object]) -> tuple[tuple[str, s
     named = {name for token in tokens if "$(" in token for name in _VARIABLE.findall(token)}
     if not named:
         return ()
-    literal = {text(one.get("name")): text(one.get("value")) for one in env if "valueFrom" not in one}
+    literal = {text(entry.get("name")): text(entry.get("value")) for entry in env if "valueFrom" not in entry}
     return tuple(sorted((name, literal.get(name)) for name in named))
 
 
@@ -129,7 +131,7 @@ def _probe(field: str, value: Any) -> Probe:
 def read_ports(spec: Object, path: str, engine: Engine | None) -> Ports:
     """Read the ports of all containers, and the named ports of the engine."""
     containers = list(containers_of(spec))
-    own = (f"{path}.{where}" for where, one in containers if one.get("name") == ROUTING_PROXY)
+    own = (f"{path}.{where}" for where, container in containers if container.get("name") == ROUTING_PROXY)
     taken = {port for _, container in containers for port, _ in _named_ports(container)}
     engines = (
         container for _, container in containers if engine and container.get("name") == engine.container
@@ -159,7 +161,7 @@ def own_download(spec: Object) -> tuple[str, ...] | None:
 
 def _prepares(spec: Object, name: str) -> Object:
     """Return the first init container of a name; empty without one."""
-    named = (one for one in map(mapping, listed(spec.get("initContainers"))) if one.get("name") == name)
+    named = (item for item in map(mapping, listed(spec.get("initContainers"))) if item.get("name") == name)
     return next(named, EMPTY)
 
 
@@ -169,13 +171,13 @@ def _image_name(container: Object) -> str:
 
 def proxied_port(spec: Object) -> int:
     """Return the port of an author's own routing sidecar, by its name, image or flags; 0 if there is none."""
-    asked = ((one, _flags(one)) for _, one in containers_of(spec))
-    own = (flags for one, flags in asked if one.get("name") == ROUTING_PROXY or _is_proxy(one, flags))
+    asked = ((item, _flags(item)) for _, item in containers_of(spec))
+    own = (flags for item, flags in asked if item.get("name") == ROUTING_PROXY or _is_proxy(item, flags))
     flags = next(own, None)
     if flags is None:
         return 0
-    given = flags.get("port", "")
-    port = int(given) if given.isdecimal() and len(given) < 10 else 0
+    value = flags.get("port", "")
+    port = int(value) if value.isdecimal() and len(value) < 10 else 0
     return port if 0 < port <= HIGHEST else DEFAULT_PORT
 
 
@@ -210,8 +212,8 @@ def on_fabric(spec: Object) -> bool:
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     nodes = (spec.get("nodeSelector"), affinity.get(REQUIRED))
     claims = map(mapping, listed(spec.get("resourceClaims")))
-    names = [f"{one.get('name')} {one.get('resourceClaimTemplateName')}" for one in claims]
-    return any(map(_CHANNEL.search, names)) or any(_FABRIC.search(str(one)) for one in nodes if one)
+    names = [f"{claim.get('name')} {claim.get('resourceClaimTemplateName')}" for claim in claims]
+    return any(map(_CHANNEL.search, names)) or any(_FABRIC.search(str(term)) for term in nodes if term)
 
 
 def lacking(spec: Object, others: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
@@ -223,17 +225,17 @@ def lacking(spec: Object, others: Collection[str] = ()) -> Iterator[tuple[str, s
     `pkg/apis/core/validation/validation.go`: `ValidateVolumeMounts`, `ValidateVolumeDevices`,
     `validateContainerCommon`, `validateResourceClaimNames`.
     """
-    volumes = {*others, *(text(mapping(one).get("name")) for one in listed(spec.get("volumes")))}
-    claims = {text(mapping(one).get("name")) for one in listed(spec.get("resourceClaims"))}
+    volumes = {*others, *(text(mapping(volume).get("name")) for volume in listed(spec.get("volumes")))}
+    claims = {text(mapping(entry).get("name")) for entry in listed(spec.get("resourceClaims"))}
     for path, container in containers_of(spec):
         for field in ("volumeMounts", "volumeDevices"):
-            for at, mount in enumerate(listed(container.get(field))):
+            for index, mount in enumerate(listed(container.get(field))):
                 name = text(mapping(mount).get("name"))
                 if name and name not in volumes:
-                    yield f"{path}.{field}[{at}].name", name, "FI331"
-        for at, claim in enumerate(listed(mapping(container.get("resources")).get("claims"))):
+                    yield f"{path}.{field}[{index}].name", name, "FI331"
+        for index, claim in enumerate(listed(mapping(container.get("resources")).get("claims"))):
             name = text(mapping(claim).get("name"))
             if name and name not in claims:
-                yield f"{path}.resources.claims[{at}].name", name, "FI338"
+                yield f"{path}.resources.claims[{index}].name", name, "FI338"
         if container.get("image") in (None, ""):
             yield f"{path}.image", "", "FI332"

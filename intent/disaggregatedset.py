@@ -38,11 +38,15 @@ def leader_worker_sets(obj: Object, revision: str = "") -> tuple[tuple[int, Obje
 
     The revision is a hash as in the cluster, and another one: the API server sets defaults before LWS hashes.
     """
-    roles = [(at, role) for at, one in enumerate(_roles(obj)) if text((role := mapping(one)).get("name"))]
+    roles = [
+        (index, role) for index, item in enumerate(_roles(obj)) if text((role := mapping(item)).get("name"))
+    ]
     revision = revision or _revision([role for _, role in roles])
     owner = mapping(obj.get("metadata"))
     return tuple(
-        (at, _leader_worker_set(owner, role, revision, part)) for part in _slices(obj) for at, role in roles
+        (index, _leader_worker_set(owner, role, revision, part))
+        for part in _slices(obj)
+        for index, role in roles
     )
 
 
@@ -58,7 +62,7 @@ def _slices(obj: Object) -> Iterable[str]:
     """
     spec = mapping(obj.get("spec"))
     if not (
-        {"slices", "placementPolicy"} & spec.keys() or any("scaling" in mapping(one) for one in _roles(obj))
+        {"slices", "placementPolicy"} & spec.keys() or any("scaling" in mapping(role) for role in _roles(obj))
     ):
         return ("",)
     count = spec.get("slices")
@@ -94,7 +98,7 @@ def _leader_worker_set(owner: Object, role: Object, revision: str, part: str) ->
     labels |= {SLICE: part} if part else {}
     group = mapping(spec.get("leaderWorkerTemplate"))
     templates = {key: _labelled(mapping(group[key]), labels) for key in TEMPLATES if key in group}
-    made = {
+    fields = {
         "name": f"{first}-{revision}-{role['name']}",
         "namespace": owner.get("namespace"),
         "labels": mapping(metadata.get("labels")) | labels,
@@ -103,7 +107,7 @@ def _leader_worker_set(owner: Object, role: Object, revision: str, part: str) ->
     return {
         "apiVersion": LWS_API_VERSION,
         "kind": LWS,
-        "metadata": {key: value for key, value in made.items() if value is not None},
+        "metadata": {key: value for key, value in fields.items() if value is not None},
         "spec": {
             **{key: value for key, value in spec.items() if key != "replicas" or not is_external(role)},
             "leaderWorkerTemplate": {**group, **templates},

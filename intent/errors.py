@@ -48,7 +48,7 @@ def ratcheted(
     object is checked, by `before`, only if there are errors. Those of other `codes` stay errors.
     """
     known = set(map(text, before())) if errors else set()
-    return [replace(one, softened=one.code in codes and text(one) in known) for one in errors]
+    return [replace(error, softened=error.code in codes and text(error) in known) for error in errors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def nearest(name: str, known: Iterable[str], like: float = LIKE) -> str:
     """
     if len(name) > LONGEST:
         return ""
-    fits = (one for one in known if len(name) <= len(one) * (2 / like - 1) and len(one) <= LONGEST)
-    comparable = {one.lower(): one for one in islice(fits, MANY)}
+    fits = (word for word in known if len(name) <= len(word) * (2 / like - 1) and len(word) <= LONGEST)
+    comparable = {word.lower(): word for word in islice(fits, MANY)}
     close = get_close_matches(name.lower(), comparable, n=1, cutoff=like) if comparable else ()
     return comparable[close[0]] if close else ""
 

@@ -101,12 +101,12 @@ def _read_image(reference: str, engines: Engines) -> Image:
     if not colon or "/" in tag:
         repository, tag = name, ""
     image = Image(repository, tag, digest)
-    found = next((row for row in engines.images if _names(row, image)), None)
-    if found is None:
+    row = next((row for row in engines.images if _names(row, image)), None)
+    if row is None:
         return image
-    starts = found.entrypoint != "none"
-    version = found.version or _version(tag, candidates=not starts)
-    return Image(repository, tag, digest, version, found.engine, found.least, starts)
+    starts = row.entrypoint != "none"
+    version = row.version or _version(tag, candidates=not starts)
+    return Image(repository, tag, digest, version, row.engine, row.least, starts)
 
 
 def _names(row: Stock, image: Image) -> bool:
@@ -118,9 +118,9 @@ def _names(row: Stock, image: Image) -> bool:
 
 def _version(tag: str, *, candidates: bool) -> Version:
     """Return the release in a tag; a candidate counts as its release where a vendor names it so."""
-    found = _VERSION.fullmatch(tag)
-    is_release = found and (candidates or not found["rc"])
-    return tuple(int(part) for part in found.groups()[:4] if part) if found and is_release else ()
+    match = _VERSION.fullmatch(tag)
+    is_release = match and (candidates or not match["rc"])
+    return tuple(int(part) for part in match.groups()[:4] if part) if match and is_release else ()
 
 
 @lru_cache(maxsize=256)
@@ -133,8 +133,8 @@ def facts(image: Image, engines: Engines = ENGINES) -> ImageFacts:
     ray = row.ray if row else UNKNOWN_RAY
     has_ray = None if ray == UNKNOWN_RAY else ray != NO_RAY
     runs = False if ray.highest < SYMMETRIC_RUN else ray.lowest >= SYMMETRIC_RUN or None
-    found = ImageFacts((row and row.entrypoint) or entrypoint, ray, *traits)
-    return found._replace(has_ray=has_ray, symmetric_run=runs)
+    image_facts = ImageFacts((row and row.entrypoint) or entrypoint, ray, *traits)
+    return image_facts._replace(has_ray=has_ray, symmetric_run=runs)
 
 
 def _describes(row: Stock, image: Image) -> bool:

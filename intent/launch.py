@@ -120,7 +120,7 @@ class Sizes(NamedTuple):
 def read_launches(intent: Intent, settings: Settings) -> Iterator[Launch]:
     """Read the launch of each template; equal commands of leader and workers are read once."""
     read: dict[tuple[object, ...], Launch] = {}
-    for template, engine in ((one, one.engine) for one in intent.templates if one.engine):
+    for template, engine in ((item, item.engine) for item in intent.templates if item.engine):
         words = engine.image, engine.command, engine.args
         if words in read:
             read[words] = replace(read[words], template=template, engine=engine)
@@ -258,7 +258,9 @@ def serve_arguments(launch: Launch) -> tuple[tuple[str, ...], int]:
     if not is_converted(launch):
         return command.argv, command.arguments
     prefix, (model, dropped) = command.argv[: command.program], _moved_model(launch)
-    kept = (item for at, item in enumerate(command.argv) if at >= command.arguments and at not in dropped)
+    kept = (
+        item for index, item in enumerate(command.argv) if index >= command.arguments and index not in dropped
+    )
     return (*prefix, "vllm", "serve", *model, *kept), command.program + 2
 
 
@@ -268,8 +270,8 @@ def _moved_model(launch: Launch) -> tuple[tuple[str, ...], set[int]]:
     named = [(flag, flag.value) for flag in flags.given if flag.name == MODEL and flag.value]
     if not named:
         return (), set()
-    dropped = {at for flag, _ in named for at in range(flag.at, flag.at + flag.width)}
-    first = [at for at in flags.bare[:1] if "$" not in launch.command.argv[at]]  # else perhaps a flag
+    dropped = {index for flag, _ in named for index in range(flag.at, flag.at + flag.width)}
+    first = [bare for bare in flags.bare[:1] if "$" not in launch.command.argv[bare]]  # else perhaps a flag
     if first and not ignores_positional(launch):
         return (), dropped
     return (named[-1][1],), dropped.union(first)
@@ -302,7 +304,7 @@ SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
 
 def has_memory(launch: Launch) -> bool:
     """Return whether the author's pod has a mount at `SHARED_MEMORY`, or shares the node's."""
-    return launch.template.host_ipc or any(one.rstrip("/") == SHARED_MEMORY for one in launch.engine.mounts)
+    return launch.template.host_ipc or any(item.rstrip("/") == SHARED_MEMORY for item in launch.engine.mounts)
 
 
 _CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")
@@ -339,7 +341,7 @@ def argument_path(launch: Launch, index: int) -> str:
     added = dict(launch.template.filled)
     if index in added:
         return path(added[index])
-    index -= sum(at < index for at in added)
+    index -= sum(other < index for other in added)
     shell = launch.command.shell
     return item_path(launch, index if shell is None else _item(launch, index))
 
@@ -355,6 +357,6 @@ def _item(launch: Launch, index: int) -> int:
 
 def item_path(launch: Launch, item: int) -> str:
     """Return the field path of an item of command and args, counted together."""
-    at = item - len(launch.engine.command)
-    where = f"command[{item}]" if at < 0 else f"args[{at}]"
+    index = item - len(launch.engine.command)
+    where = f"command[{item}]" if index < 0 else f"args[{index}]"
     return f"{launch.template.engine_path}.{where}"

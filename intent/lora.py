@@ -89,7 +89,7 @@ class Lora:
     @property
     def use_secret(self) -> bool:
         """Whether an adapter is downloaded, for which the Secret of the model may be needed."""
-        return any(one.uri.scheme not in {"pvc", "oci"} for one in self.adapters)
+        return any(adapter.uri.scheme not in {"pvc", "oci"} for adapter in self.adapters)
 
 
 NO_LORA: Final = Lora()
@@ -139,7 +139,7 @@ def _read_limit(name: str, value: str, limits: dict[str, int]) -> Iterator[str]:
 
 def _read_adapter(name: str, value: str, adapters: list[Adapter]) -> Iterator[str]:
     """Read one adapter into `adapters`, or yield what is wrong with it."""
-    uri, same = read_uri(value), next((one for one in adapters if one.label == label_of(name)), None)
+    uri, same = read_uri(value), next((other for other in adapters if other.label == label_of(name)), None)
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         shown = name[:80] or "an adapter without a name"
         rule = f"must be at most {LONGEST_NAME} letters, digits, '-', '_', '.' or '/'"
@@ -149,15 +149,18 @@ def _read_adapter(name: str, value: str, adapters: list[Adapter]) -> Iterator[st
     elif isinstance(uri, str):
         yield f"{name}: the value {uri}"
     elif uri.scheme not in SCHEMES:
-        yield f"{name}: the URI must not be {uri.scheme}://: use {', '.join(f'{one}://' for one in SCHEMES)}"
+        yield (
+            f"{name}: the URI must not be {uri.scheme}://: "
+            f"use {', '.join(f'{scheme}://' for scheme in SCHEMES)}"
+        )
     else:
         adapters.append(Adapter(name, uri))
 
 
 def written(adapters: Iterable[tuple[str, str]], limits: Mapping[str, int]) -> str:
     """Return the value for adapters, by name and URI, and limits by their names."""
-    given = (f"{name}={limits[name]}" for name in LIMITS if limits.get(name))
-    return ",".join((*(f"{name}={uri}" for name, uri in adapters), *given))
+    items = (f"{name}={limits[name]}" for name in LIMITS if limits.get(name))
+    return ",".join((*(f"{name}={uri}" for name, uri in adapters), *items))
 
 
 def lora_fault(text: str) -> str:
