@@ -60,13 +60,13 @@ def merged(base: Object, over: Object, arguments: MergeArguments = replaced) -> 
 def _objects(field: str, base: Object, over: Object, arguments: MergeArguments) -> Object:
     """Merge two values of a field that is an object, or two items of a list of objects."""
     set_by_over = {key: value for key, value in over.items() if value is not None}
-    found = _left(field, base, set_by_over)
+    fields = _left(field, base, set_by_over)
     for key, value in set_by_over.items():
-        if key == "args" and field in CONTAINERS and found.get(key) is not None:
-            found[key] = arguments(base, over)
+        if key == "args" and field in CONTAINERS and fields.get(key) is not None:
+            fields[key] = arguments(base, over)
         else:
-            found[key] = _values(key, found.get(key), value, arguments)
-    return found
+            fields[key] = _values(key, fields.get(key), value, arguments)
+    return fields
 
 
 def _left(field: str, base: Object, over: Object) -> Object:
@@ -91,11 +91,11 @@ def _values(key: str, base: Any, over: Any, arguments: MergeArguments) -> Any:
 
 def _items(field: str, base: list[Object], over: list[Object], arguments: MergeArguments) -> list[Object]:
     """Merge two lists by the keys of their items; new items are appended."""
-    found = {identity(field, item): item for item in base}
+    items = {identity(field, item): item for item in base}
     for item in over:
         key = identity(field, item)
-        found[key] = _objects(field, found[key], item, arguments) if key in found else item
-    return list(found.values())
+        items[key] = _objects(field, items[key], item, arguments) if key in items else item
+    return list(items.values())
 
 
 # --- items -------------------------------------------------------------------------------------------
@@ -133,17 +133,17 @@ def steps(path: str) -> tuple[str, ...]:
     Raises:
         BadPathError: the text is no such path.
     """
-    found: list[str] = []
-    at = 0
-    while at < len(path):
-        step = _STEP.match(path, at) if len(path) <= LONGEST else None
+    parts: list[str] = []
+    position = 0
+    while position < len(path):
+        step = _STEP.match(path, position) if len(path) <= LONGEST else None
         if step is None:
             raise BadPathError(path)
-        found += [each for each in step.groups() if each is not None]
-        at = step.end()
-    if not found or path.endswith("/") or found in ([one] for one in ROOTS):
+        parts += [each for each in step.groups() if each is not None]
+        position = step.end()
+    if not parts or path.endswith("/") or parts in ([root] for root in ROOTS):
         raise BadPathError(path)
-    return tuple(found) if found[0] in ROOTS else ("spec", *found)
+    return tuple(parts) if parts[0] in ROOTS else ("spec", *parts)
 
 
 def removed(base: Object, paths: Iterable[str]) -> Object:
@@ -174,13 +174,13 @@ def _without(node: Object, path: tuple[str, ...]) -> Object:
 def _without_item(field: str, items: list[Any], path: tuple[str, ...]) -> list[Any]:
     """Remove an item, or what the rest of the path names in it."""
     name, rest = path[0], path[1:]
-    found = []
+    kept = []
     for item in items:
         if not _is_named(field, item, name):
-            found.append(item)
+            kept.append(item)
         elif rest:
-            found.append(_without(item, rest) if isinstance(item, dict) else item)
-    return found
+            kept.append(_without(item, rest) if isinstance(item, dict) else item)
+    return kept
 
 
 def _is_named(field: str, item: Any, name: str) -> bool:

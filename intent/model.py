@@ -128,12 +128,12 @@ def read_model(uri: str, name: str, secret: str, cache: str, service: str) -> Mo
 
     A model that is files would be served under its path: then the default is the name of the service.
     """
-    found = read_uri(uri) if uri else None
-    if not isinstance(found, Uri):
+    parts = read_uri(uri) if uri else None
+    if not isinstance(parts, Uri):
         return None
     kept = read_cache(cache)
-    model = Model(found, name, secret, kept if isinstance(kept, ModelCache) else NO_CACHE)
-    return model if name or model.is_cached else Model(found, service, secret, model.cache)
+    model = Model(parts, name, secret, kept if isinstance(kept, ModelCache) else NO_CACHE)
+    return model if name or model.is_cached else Model(parts, service, secret, model.cache)
 
 
 # --- URIs -----------------------------------------------------------------------------------------------
@@ -195,14 +195,14 @@ def read_uri(text: str) -> Uri | str:
     name, separator, rest = text.partition("://")
     if not separator:
         return _without_scheme(text)
-    scheme = next((one for one in SCHEMES if one == name), None)
+    scheme = next((scheme for scheme in SCHEMES if scheme == name), None)
     if scheme is None:
         meant = nearest(name, SCHEMES)
         return f"must begin with one of {_ALL}{suggested(meant and f'{meant}://')}"
-    found = GRAMMARS[scheme].rest.fullmatch(rest)
-    if found is None:
+    match = GRAMMARS[scheme].rest.fullmatch(rest)
+    if match is None:
         return f"must be {GRAMMARS[scheme].form}"
-    parts = {name: part or "" for name, part in found.groupdict().items()}
+    parts = {name: part or "" for name, part in match.groupdict().items()}
     if scheme == "oci" and not parts.pop("inside"):
         parts["path"] = IN_IMAGE
     return Uri(scheme, text, **parts)
@@ -212,8 +212,8 @@ def _text_fault(text: str) -> str:
     """Return what is wrong with a text that no URI may be; empty if nothing is."""
     if len(text) > _LONGEST:
         return f"must be at most {_LONGEST} characters"
-    if found := REFERENCE.search(text):
-        return f"must not contain {found[0][:80]}, which the kubelet would replace: write the text itself"
+    if match := REFERENCE.search(text):
+        return f"must not contain {match[0][:80]}, which the kubelet would replace: write the text itself"
     return ""
 
 
@@ -234,8 +234,8 @@ def read_cache(text: str) -> ModelCache | str:
     if not text:
         return NO_CACHE
     if text.startswith("pvc://"):
-        found = read_uri(text)
-        return found if isinstance(found, str) else ModelCache(found.claim, found.path)
+        uri = read_uri(text)
+        return uri if isinstance(uri, str) else ModelCache(uri.claim, uri.path)
     words = [word.strip() for word in text.split(",")]
     sizes = [word for word in words if word != DOWNLOAD]
     if len(words) > 2 or len(sizes) > 1 or len(words) - len(sizes) > 1:
@@ -247,13 +247,13 @@ def read_cache(text: str) -> ModelCache | str:
 
 def uri_fault(text: str) -> str:
     """Return what is wrong with a model URI; empty if nothing is."""
-    found = read_uri(text)
-    return found if isinstance(found, str) else ""
+    uri = read_uri(text)
+    return uri if isinstance(uri, str) else ""
 
 
 def cache_fault(text: str) -> str:
     """Return what is wrong with the value of `model-cache`; empty if nothing is."""
     if not text:
         return _CACHES
-    found = read_cache(text)
-    return found if isinstance(found, str) else ""
+    cache = read_cache(text)
+    return cache if isinstance(cache, str) else ""

@@ -55,7 +55,7 @@ def is_subdomain(name: str) -> bool:
 
 def api_path(root: str, *segments: str) -> str:
     """Return a path of the API below a root; each segment stays one, whatever a user wrote in it."""
-    return "/".join((root, *(quote(one, safe="", errors="replace") for one in segments)))
+    return "/".join((root, *(quote(segment, safe="", errors="replace") for segment in segments)))
 
 
 def is_api_path(path: str) -> bool:

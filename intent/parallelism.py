@@ -46,8 +46,8 @@ def read_parallelism(text: str) -> Parallelism:
 def written(sizes: Parallelism) -> str:
     """Return the value of the annotation for these sizes; empty for none."""
     named = ((name, getattr(sizes, field)) for name, field in SIZES.items())
-    found = [f"{name}={value}" for name, value in (*named, (RPC_PORT, sizes.rpc_port)) if value]
-    return ",".join([*found, EXPERT] if sizes.expert else found)
+    items = [f"{name}={value}" for name, value in (*named, (RPC_PORT, sizes.rpc_port)) if value]
+    return ",".join([*items, EXPERT] if sizes.expert else items)
 
 
 def fault(text: str) -> str:

@@ -92,9 +92,9 @@ def read_ranks(leader: Launch, worker: Launch, size: int) -> Ranks | None:
         first = max(data - (other or 0) * (size - 1), 0)
     elif other is None:
         other = max(data - first, 0) // max(size - 1, 1)
-    found, sizes, pod = Ranks(data, first or 0, other or 0), read_sizes(leader), countable(worker.engine)
+    ranks, sizes, pod = Ranks(data, first or 0, other or 0), read_sizes(leader), countable(worker.engine)
     is_large = bool(sizes and pod and sizes.accelerators // sizes.data > pod)
-    return found._replace(spans=is_large or (bool(other) and data < size and found.of_group(size) != data))
+    return ranks._replace(spans=is_large or (bool(other) and data < size and ranks.of_group(size) != data))
 
 
 def local_ranks(launch: Launch) -> int | None:
@@ -119,7 +119,7 @@ class Transfer:
     @property
     def connectors(self) -> tuple[str, ...]:
         """The connector, followed by those of a `MultiConnector`."""
-        return tuple(name for one in self.each if isinstance(name := one.get("kv_connector"), str))
+        return tuple(name for config in self.each if isinstance(name := config.get("kv_connector"), str))
 
     @property
     def each(self) -> tuple[Object, ...]:
@@ -176,5 +176,5 @@ def _set(config: Object, keys: list[str], value: Any) -> None:
 
 def _each(config: Object) -> Iterator[Object]:
     yield config
-    for one in listed(mapping(config.get("kv_connector_extra_config")).get("connectors")):
-        yield from _each(mapping(one))
+    for connector in listed(mapping(config.get("kv_connector_extra_config")).get("connectors")):
+        yield from _each(mapping(connector))

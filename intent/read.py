@@ -35,7 +35,7 @@ from intent.shapes import (
 
 SHM: Final = "dshm"
 """The name, or prefix of the name, of the volume at `/dev/shm`."""
-_ANNOTATIONS: Final = tuple(one.name for one in fields(Annotations))
+_ANNOTATIONS: Final = tuple(field.name for field in fields(Annotations))
 _values: Final = attrgetter(*_ANNOTATIONS)
 DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
@@ -82,10 +82,10 @@ def read(lws: Object) -> Reading:
     spec = checked(lws.get("spec"), "spec", errors)
     group = checked(spec.get("leaderWorkerTemplate"), LWT, errors)
     size = _size(group.get("size"), errors)
-    claims = tuple([text(metadata(one).get("name")) for one in listed(group.get("volumeClaimTemplates"))])
+    claims = tuple([text(metadata(claim).get("name")) for claim in listed(group.get("volumeClaimTemplates"))])
     context = _Context(asked, size, errors, claims)
     templates = tuple(
-        [_template(one, group[one], context) for one in TEMPLATES if group.get(one) is not None]
+        [_template(field, group[field], context) for field in TEMPLATES if group.get(field) is not None]
     )
     if group.get("workerTemplate") is None:
         errors.append(FieldError(f"{LWT}.workerTemplate", None, "is required", "FI108"))
@@ -166,7 +166,7 @@ def _pod(spec: Object, claims: tuple[str, ...]) -> Pod:
         host_network=spec.get("hostNetwork") is True,
         host_dns=spec.get("hostNetwork") is not True or text(spec.get("dnsPolicy")) in _OWN_DNS,
         fabric=on_fabric(spec),
-        containers=tuple(text(mapping(one).get("name")) for one in containers),
+        containers=tuple(text(mapping(container).get("name")) for container in containers),
         accelerated=any(map(accelerators.asks, map(mapping, containers))),
         lacking=tuple(lacking(spec, claims)),
     )
@@ -185,13 +185,13 @@ def _shared_memory(spec: Object) -> list[tuple[str, bool]]:
     named = [
         item for item in listed(spec.get("volumes")) if isinstance(item, dict) and _is_shm(item.get("name"))
     ]
-    found = {item["name"]: mapping(item.get("emptyDir")).get("medium") == "Memory" for item in named}
+    volumes = {item["name"]: mapping(item.get("emptyDir")).get("medium") == "Memory" for item in named}
     containers = (*listed(spec.get("initContainers")), *listed(spec.get("containers")))
-    for mounts in filter(None, [one.get("volumeMounts") for one in containers if isinstance(one, dict)]):
-        for name in [one.get("name") for one in listed(mounts) if isinstance(one, dict)]:
+    for mounts in filter(None, [item.get("volumeMounts") for item in containers if isinstance(item, dict)]):
+        for name in [mount.get("name") for mount in listed(mounts) if isinstance(mount, dict)]:
             if _is_shm(name):
-                found.setdefault(name, False)
-    return list(found.items())
+                volumes.setdefault(name, False)
+    return list(volumes.items())
 
 
 def _is_shm(name: Any) -> bool:
@@ -199,7 +199,7 @@ def _is_shm(name: Any) -> bool:
 
 
 def _our_labels(value: Object) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted([(key, text(one)) for key, one in labels(value).items() if key.startswith(PREFIX)]))
+    return tuple(sorted([(key, text(item)) for key, item in labels(value).items() if key.startswith(PREFIX)]))
 
 
 # --- the engine container ---------------------------------------------------------------------------
@@ -211,9 +211,9 @@ def _engine(containers: Any, written: Object, path: str, context: _Context) -> E
         return None
     if not containers:
         context.errors.append(FieldError(path, [], "must have at least one container: the engine", "FI319"))
-    for at in [at for at, item in enumerate(containers) if not _is_container(item)]:
+    for position in [position for position, item in enumerate(containers) if not _is_container(item)]:
         message = "must be a container with a name"
-        context.errors.append(FieldError(f"{path}[{at}]", containers[at], message, "FI108"))
+        context.errors.append(FieldError(f"{path}[{position}]", containers[position], message, "FI108"))
     asked = context.annotations.engine_container
     index = engine_index(containers, written, asked)
     if index is None:
@@ -240,10 +240,10 @@ def engine_index(containers: list[Any], written: Object, asked: str) -> int | No
     the default container, the only container. Since a claim (DRA) may be for any device, a known engine
     precedes, then a container that requests accelerators by number.
     """
-    valid = [(at, item) for at, item in enumerate(containers) if _is_container(item)]
+    valid = [(index, item) for index, item in enumerate(containers) if _is_container(item)]
     if asked:
-        return _only(at for at, item in valid if item["name"] == asked)
-    accelerated = [(at, item) for at, item in valid if accelerators.asks(item)]
+        return _only(index for index, item in valid if item["name"] == asked)
+    accelerated = [(index, item) for index, item in valid if accelerators.asks(item)]
     if len(accelerated) > 1:
         return _past_claims(accelerated)
     if accelerated:
@@ -252,13 +252,13 @@ def engine_index(containers: list[Any], written: Object, asked: str) -> int | No
     if known is not None:
         return known
     default = written.get(DEFAULT_CONTAINER)
-    named = _only(at for at, item in valid if item["name"] == default)
+    named = _only(index for index, item in valid if item["name"] == default)
     return valid[0][0] if named is None and len(valid) == 1 else named
 
 
 def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
     """Choose among containers with accelerators, some of which only have claims."""
-    counted = [at for at, item in accelerated if accelerators.counts(item)]
+    counted = [index for index, item in accelerated if accelerators.counts(item)]
     if len(counted) == len(accelerated):
         return None
     known = _known(accelerated)
@@ -266,15 +266,17 @@ def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
 
 
 def _known(containers: list[tuple[int, Object]]) -> int | None:
-    return _only(at for at, item in containers if looks_like_engine(*_command(item), text(item.get("image"))))
+    return _only(
+        index for index, item in containers if looks_like_engine(*_command(item), text(item.get("image")))
+    )
 
 
 def _is_container(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("name"), str) and item["name"] != ""
 
 
-def _only(found: Iterator[int]) -> int | None:
-    all_of_them = list(found)
+def _only(indexes: Iterator[int]) -> int | None:
+    all_of_them = list(indexes)
     return all_of_them[0] if len(all_of_them) == 1 else None
 
 

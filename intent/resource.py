@@ -49,7 +49,7 @@ class FileKind:
 def kind_of(obj: Object) -> FileKind | None:
     """Return the kind of an object, of any version; None for kinds that are not checked."""
     group = text(obj.get("apiVersion")).partition("/")[0]
-    return next((one for one in KINDS if (one.name, one.group) == (obj.get("kind"), group)), None)
+    return next((kind for kind in KINDS if (kind.name, kind.group) == (obj.get("kind"), group)), None)
 
 
 def violations_of(obj: Object, kind: FileKind) -> Iterator[FieldError]:

@@ -122,26 +122,26 @@ def _in_list(value: list[Any], schema: Object, path: str) -> Violations:
     if len(value) > schema.get("maxItems", len(value)):
         return
     yield from _repeated(value, schema, path)
-    for at, item in enumerate(value):
-        yield from violations(item, schema["items"], f"{path}[{at}]")
+    for index, item in enumerate(value):
+        yield from violations(item, schema["items"], f"{path}[{index}]")
 
 
 def _repeated(value: list[Any], schema: Object, path: str) -> Violations:
     """Report items that repeat an earlier one, or its keys; an item without a key is reported elsewhere."""
     keys = schema.get(_LIST_KEYS, ())
     if keys:
-        named = ((at, item) for at, item in enumerate(value) if isinstance(item, dict))
-        identities = ((at, [item.get(key) for key in keys]) for at, item in named)
-        found = ((at, repr(one)) for at, one in identities if None not in one)
+        named = ((index, item) for index, item in enumerate(value) if isinstance(item, dict))
+        identities = ((index, [item.get(key) for key in keys]) for index, item in named)
+        texts = ((index, repr(values)) for index, values in identities if None not in values)
         reason = f"the same {' and '.join(keys)}"
     elif schema.get(_LIST_TYPE) == "set":
-        found, reason = ((at, repr(item)) for at, item in enumerate(value)), "the same value"
+        texts, reason = ((index, repr(item)) for index, item in enumerate(value)), "the same value"
     else:
         return
     first: dict[str, int] = {}
-    for at, identity in found:
-        if first.setdefault(identity, at) != at:
-            yield _wrong(f"{path}[{at}]", None, f"must differ from [{first[identity]}]: it has {reason}")
+    for index, identity in texts:
+        if first.setdefault(identity, index) != index:
+            yield _wrong(f"{path}[{index}]", None, f"must differ from [{first[identity]}]: it has {reason}")
 
 
 def _in_object(value: Object, schema: Object, path: str) -> Violations:

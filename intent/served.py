@@ -63,11 +63,11 @@ class Served:
     serving: Serving = LEADERS
 
 
-def to_record(found: Served) -> Object:
+def to_record(served: Served) -> Object:
     """Return the value as JSON."""
-    value: Object = {"port": found.port}
-    if found.kv_transfer is not None:
-        side = found.kv_transfer
+    value: Object = {"port": served.port}
+    if served.kv_transfer is not None:
+        side = served.kv_transfer
         value["kv"] = {"connectors": list(side.connectors), "tensor": side.tensor, "image": side.image}
         if side.bootstrap:
             value["kv"] |= {"engine": side.engine, "bootstrap": side.bootstrap}
@@ -80,9 +80,9 @@ def recorded(text: Any) -> Served:
         record = mapping(orjson.loads(text))
     except (orjson.JSONDecodeError, TypeError):
         return Served()
-    found = mapping(mapping(record.get("decided")).get("serving"))
-    ports = tuple(one for one in listed(found.get("ports")) if type(one) is int)
-    serving = Serving(found.get("everywhere") is True, ports, number(found.get("supervisor")))
+    entry = mapping(mapping(record.get("decided")).get("serving"))
+    ports = tuple(port for port in listed(entry.get("ports")) if type(port) is int)
+    serving = Serving(entry.get("everywhere") is True, ports, number(entry.get("supervisor")))
     return replace(of_record(record.get(SERVES)), serving=bounded(serving))
 
 

@@ -55,27 +55,27 @@ def strings(value: Any) -> tuple[str, ...]:
 
 def metadata(obj: Any) -> Object:
     """Return the metadata of an object; empty if it is absent or no map."""
-    found = obj.get("metadata") if isinstance(obj, dict) else None
-    return found if isinstance(found, dict) else EMPTY
+    value = obj.get("metadata") if isinstance(obj, dict) else None
+    return value if isinstance(value, dict) else EMPTY
 
 
 def annotations(obj: Any) -> Object:
     """Return the annotations of an object; empty if they are absent or no map."""
-    found = metadata(obj).get("annotations")
-    return found if isinstance(found, dict) else EMPTY
+    value = metadata(obj).get("annotations")
+    return value if isinstance(value, dict) else EMPTY
 
 
 def labels(obj: Any) -> Object:
     """Return the labels of an object; empty if they are absent or no map."""
-    found = metadata(obj).get("labels")
-    return found if isinstance(found, dict) else EMPTY
+    value = metadata(obj).get("labels")
+    return value if isinstance(value, dict) else EMPTY
 
 
 def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
     """Yield all containers of a pod, with their paths below its spec."""
     for field in ("containers", "initContainers"):
-        for at, container in enumerate(listed(spec.get(field))):
-            yield f"{field}[{at}]", mapping(container)
+        for index, container in enumerate(listed(spec.get(field))):
+            yield f"{field}[{index}]", mapping(container)
 
 
 def without_nulls(value: Any, depth: int = 32) -> Any:

@@ -47,7 +47,7 @@ NO_OPTIONS: Final = SidecarOptions()
 
 def ordered(stages: tuple[str, ...]) -> tuple[str, ...]:
     """Return stages in their order, each once."""
-    return tuple(one for one in STAGES if one in stages)
+    return tuple(stage for stage in STAGES if stage in stages)
 
 
 def read_options(text: str) -> SidecarOptions | None:

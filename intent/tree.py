@@ -9,7 +9,7 @@ An overlay is a partial object, and has the shape of its object:
 - `{"$copy": FIELD}` in a map that the object lacks starts it as a copy of the sibling field
   (`webhook.overlay.put`).
 
-`merge(one, difference(one, other))` is `other`. Neither the order of lists with keys nor a default that was
+`merge(base, difference(base, other))` is `other`. Neither the order of lists with keys nor a default that was
 filled in is part of a difference. It describes what was edited on the leader's template alone:
 
     >>> worker = {"containers": [{"name": "vllm", "image": "a"}], "nodeSelector": {"pool": "x"}}
@@ -91,11 +91,11 @@ def index(field: str, items: Any) -> dict[Identity, int]:
     if len(places) == len(items) and None not in places:
         return places
     places = {}
-    for at, item in enumerate(items):
+    for place, item in enumerate(items):
         key = identity(field, item)
         try:
             if key is not None and not (isinstance(key, tuple) and None in key):
-                places.setdefault(key, at)
+                places.setdefault(key, place)
         except TypeError:  # a key that is a map or a list: it is never looked up
             continue
     return places
@@ -106,7 +106,7 @@ _KEY: Final = {field: itemgetter(*keys) for field, keys in MERGE_KEYS.items()}
 
 def by_identity(field: str, items: Any) -> dict[Identity, Object]:
     """Return items by identity. The first of duplicates wins, as for the API server."""
-    return {key: items[at] for key, at in index(field, items).items()} if items else {}
+    return {key: items[place] for key, place in index(field, items).items()} if items else {}
 
 
 def keys_of(field: str, item: Object) -> Object:
@@ -139,13 +139,13 @@ def are_items(field: str, items: list[Any]) -> bool:
 # --- equality ----------------------------------------------------------------------------------------
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Return whether two JSON values are equal. Unlike in Python, true is not 1."""
-    if one is other or one != other:
-        return one is other
-    if isinstance(one, str):
+    if value is other or value != other:
+        return value is other
+    if isinstance(value, str):
         return True
-    return orjson.dumps(one, _text, _SORTED) == orjson.dumps(other, _text, _SORTED)
+    return orjson.dumps(value, _text, _SORTED) == orjson.dumps(other, _text, _SORTED)
 
 
 def _text(value: msgspec.Raw) -> str:
@@ -201,15 +201,15 @@ def _number(value: Any) -> Any:
     return value if number is None else str(number.normalize() if number else Decimal(0))
 
 
-def equivalent(one: Any, other: Any, field: str = "") -> bool:
+def equivalent(value: Any, other: Any, field: str = "") -> bool:
     """Return whether two values have the same canonical form. It stops at the first difference."""
-    if same(one, other):
+    if same(value, other):
         return True
-    if isinstance(one, dict) and isinstance(other, dict) and field not in QUANTITIES:
-        return all(equivalent(one.get(key), other.get(key), key) for key in one.keys() | other.keys())
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return all(map(equivalent, one, other))
-    now, then = canonical(one, field), canonical(other, field)
+    if isinstance(value, dict) and isinstance(other, dict) and field not in QUANTITIES:
+        return all(equivalent(value.get(key), other.get(key), key) for key in value.keys() | other.keys())
+    if isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
+        return all(map(equivalent, value, other))
+    now, then = canonical(value, field), canonical(other, field)
     return same(now, then) or (is_default(field, now) and is_default(field, then))
 
 
@@ -253,46 +253,46 @@ def merged_items(field: str, live: Any, overlay: list[Any], first: Collection[st
     new: list[Any] = []
     gone: set[int] = set()
     for item in overlay:
-        at = places.get(identity(field, item))
+        place = places.get(identity(field, item))
         if PATCH in item:
-            gone.add(-1 if at is None else at)
-        elif at is None:
+            gone.add(-1 if place is None else place)
+        elif place is None:
             new.append(merge(NOTHING, item))
         else:
-            items[at] = merge(items[at], item, first)
-    kept = [item for at, item in enumerate(items) if at not in gone] if gone else items
+            items[place] = merge(items[place], item, first)
+    kept = [item for place, item in enumerate(items) if place not in gone] if gone else items
     return new + kept if field in first else kept + new
 
 
 # --- difference --------------------------------------------------------------------------------------
 
 
-def difference(one: Object, other: Object) -> Overlay:
+def difference(base: Object, other: Object) -> Overlay:
     """Return the overlay that makes `other` from `one`."""
     overlay: Overlay = {
-        key: None for key, value in one.items() if key not in other and not is_filled_in(key, value)
+        key: None for key, value in base.items() if key not in other and not is_filled_in(key, value)
     }
     for key, value in other.items():
-        if key not in one:
+        if key not in base:
             overlay |= {} if is_filled_in(key, value) else {key: value}
-        elif (changed := _difference(key, one[key], value)) is not None:
+        elif (changed := _difference(key, base[key], value)) is not None:
             overlay[key] = changed
     return overlay
 
 
-def _difference(field: str, one: Any, other: Any) -> Any:
+def _difference(field: str, base: Any, other: Any) -> Any:
     """Return the overlay of one field; None if the values are equal."""
-    if one is other:
+    if base is other:
         return None
-    if isinstance(one, dict) and isinstance(other, dict):
-        return difference(one, other) or None
-    if is_keyed(field, one) and is_keyed(field, other) and are_items(field, other):
-        return _different_items(field, one, other) or None
-    return None if same(one, other) else other
+    if isinstance(base, dict) and isinstance(other, dict):
+        return difference(base, other) or None
+    if is_keyed(field, base) and is_keyed(field, other) and are_items(field, other):
+        return _different_items(field, base, other) or None
+    return None if same(base, other) else other
 
 
-def _different_items(field: str, one: list[Any], other: list[Any]) -> list[Overlay]:
-    before, after = by_identity(field, one), by_identity(field, other)
+def _different_items(field: str, base: list[Any], other: list[Any]) -> list[Overlay]:
+    before, after = by_identity(field, base), by_identity(field, other)
     items = [{**keys_of(field, item), PATCH: "delete"} for key, item in before.items() if key not in after]
     for key, item in after.items():
         if key not in before:
@@ -302,13 +302,13 @@ def _different_items(field: str, one: list[Any], other: list[Any]) -> list[Overl
     return items
 
 
-def replaced(one: Object, overlay: Overlay) -> Overlay:
+def replaced(obj: Object, overlay: Overlay) -> Overlay:
     """Return the values that an overlay replaces in an object, None where it has none.
 
     >>> replaced({"labels": {"a": "1"}}, {"labels": {"a": "2", "b": "2"}, "annotations": {"a": "1"}})
     {'labels': {'a': '1', 'b': None}, 'annotations': None}
     """
-    return {key: _replaced(key, one.get(key), value) for key, value in overlay.items()}
+    return {key: _replaced(key, obj.get(key), value) for key, value in overlay.items()}
 
 
 def _replaced(field: str, have: Any, value: Any) -> Any:

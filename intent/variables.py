@@ -60,13 +60,13 @@ class _Substitution:
     def text(self, path: str, text: str) -> str:
         """Return a text with its variables replaced; one without a value stays, and is reported."""
 
-        def value(found: re.Match[str]) -> str:
-            if found["escaped"]:
-                return found[0][1:]
-            known = self.values.get(found["name"], found["default"])
+        def value(match: re.Match[str]) -> str:
+            if match["escaped"]:
+                return match[0][1:]
+            known = self.values.get(match["name"], match["default"])
             if known is None:
-                self.errors.append(VariableError(found["name"], unknown(path, found["name"])))
-                return found[0]
+                self.errors.append(VariableError(match["name"], unknown(path, match["name"])))
+                return match[0]
             self.left -= len(known)
             return known if self.left >= 0 else ""
 
@@ -92,11 +92,11 @@ def substituted(
     errors. The template is not changed.
     """
     work = _Substitution(values, LONGEST, [])
-    found = _walk(template, schema, path, work)
+    tree = _walk(template, schema, path, work)
     if work.left < 0:
         message = f"its variables have more than {LONGEST} characters together: shorten the values"
         work.errors.append(VariableError("", FieldError(path, None, message, CODE)))
-    return found, work.errors
+    return tree, work.errors
 
 
 def _walk(node: Any, schema: Object, path: str, work: _Substitution) -> Any:
@@ -107,7 +107,7 @@ def _walk(node: Any, schema: Object, path: str, work: _Substitution) -> Any:
         }
     if isinstance(node, list):
         below = schema.get("items") or {}
-        return [_walk(item, below, f"{path}[{at}]", work) for at, item in enumerate(node)]
+        return [_walk(item, below, f"{path}[{index}]", work) for index, item in enumerate(node)]
     if not isinstance(node, str) or "$(" not in node:
         return node
     text = work.text(path, node)
@@ -115,8 +115,8 @@ def _walk(node: Any, schema: Object, path: str, work: _Substitution) -> Any:
 
 
 def _property(schema: Object, key: str) -> Object:
-    found = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
-    return found if isinstance(found, dict) else {}
+    below = schema.get("properties", {}).get(key) or schema.get("additionalProperties")
+    return below if isinstance(below, dict) else {}
 
 
 def _typed(text: str, schema: Object) -> Any:
@@ -147,4 +147,4 @@ def variables(template: Any) -> Iterator[str]:
         for item in template:
             yield from variables(item)
     elif isinstance(template, str):
-        yield from (found["name"] for found in _VARIABLE.finditer(template) if not found["escaped"])
+        yield from (match["name"] for match in _VARIABLE.finditer(template) if not match["escaped"])
