@@ -109,8 +109,8 @@ APIs beyond them are for the API server, when the controller sends a dry run (AD
 @cache
 def schema() -> Object:
     """Return the schema of the whole object, with upstream's schemas embedded."""
-    made = InferenceService.model_json_schema()
-    whole = structural(made, made["$defs"])
+    generated = InferenceService.model_json_schema()
+    whole = structural(generated, generated["$defs"])
     role = whole["properties"]["spec"]["properties"]["roles"]["items"]
     fields = role["properties"]
     specs = {field: described(fields[field], schemas()[name]) for field, name in EMBEDDED.items()}

@@ -73,7 +73,7 @@ def _annotations(service: InferenceServiceIntent, role: RoleIntent) -> Iterator[
     yield COMPONENT_TYPE, role.component_type
     yield ROLE_NAME, role.name
     if role.component_type != "worker":
-        yield ROLES, ",".join(one.name for one in service.roles)
+        yield ROLES, ",".join(member.name for member in service.roles)
     if role.base_refs:
         yield BASE_REFS, ",".join(role.base_refs)
     yield from service.model

@@ -42,29 +42,31 @@ def violations(template: Object, path: str) -> Iterator[FieldError]:
     for field, reason in RESERVED.items():
         if spec.get(field) is not None:
             yield _error(f"{path}.spec.{field}", f"must be absent: {reason}")
-    for at, volume in enumerate(listed(spec.get("volumes"))):
+    for index, volume in enumerate(listed(spec.get("volumes"))):
         if mapping(volume).get("name") == CONFIG_VOLUME:
             message = f"must have another name: the volume {CONFIG_VOLUME} is the configuration's"
-            yield _error(f"{path}.spec.volumes[{at}].name", message)
-    for at, container in enumerate(map(mapping, listed(spec.get("containers")))):
+            yield _error(f"{path}.spec.volumes[{index}].name", message)
+    for index, container in enumerate(map(mapping, listed(spec.get("containers")))):
         if container.get("name") == CONTAINER:
-            yield from _picker(container, f"{path}.spec.containers[{at}]")
+            yield from _picker(container, f"{path}.spec.containers[{index}]")
 
 
 def _picker(container: Object, path: str) -> Iterator[FieldError]:
-    for at, argument in enumerate(listed(container.get("args"))):
+    for index, argument in enumerate(listed(container.get("args"))):
         flag = flag_name(text(argument))
         if flag in RESERVED_FLAGS:
-            yield _error(f"{path}.args[{at}]", f"must not set --{flag}: {RESERVED_FLAGS[flag]}", argument)
+            yield _error(f"{path}.args[{index}]", f"must not set --{flag}: {RESERVED_FLAGS[flag]}", argument)
         elif argument == "--":
-            yield _error(f"{path}.args[{at}]", "must be absent: it ends the flags, and further ones follow")
-    for at, variable in enumerate(listed(container.get("env"))):
+            yield _error(
+                f"{path}.args[{index}]", "must be absent: it ends the flags, and further ones follow"
+            )
+    for index, variable in enumerate(listed(container.get("env"))):
         if mapping(variable).get("name") in IDENTITY:
-            yield _error(f"{path}.env[{at}].name", OURS)
-    for at, mount in enumerate(listed(container.get("volumeMounts"))):
+            yield _error(f"{path}.env[{index}].name", OURS)
+    for index, mount in enumerate(listed(container.get("volumeMounts"))):
         if normpath(text(mapping(mount).get("mountPath"))) == CONFIG_DIR:
             yield _error(
-                f"{path}.volumeMounts[{at}].mountPath", "must be another path: the configuration is there"
+                f"{path}.volumeMounts[{index}].mountPath", "must be another path: the configuration is there"
             )
 
 

@@ -28,8 +28,8 @@ def pods_of(sizes: Parallelism, template: Object) -> int:
 def _in_pod(template: Object) -> int:
     """Return the accelerators that the engine container requests; 0 if it requests none or is not clear."""
     named = annotations(template).get(ENGINE_CONTAINER)
-    containers = [mapping(one) for one in listed(mapping(template.get("spec")).get("containers"))]
-    asked = [one for one in containers if named is None or one.get("name") == named]
-    counts = [accelerators.read(one.get("resources"), _NO_PATH, []).count for one in asked]
-    found = [count for count in counts if count]
-    return found[0] if len(found) == 1 else 0
+    containers = [mapping(container) for container in listed(mapping(template.get("spec")).get("containers"))]
+    asked = [container for container in containers if named is None or container.get("name") == named]
+    counts = [accelerators.read(container.get("resources"), _NO_PATH, []).count for container in asked]
+    requested = [count for count in counts if count]
+    return requested[0] if len(requested) == 1 else 0

@@ -164,10 +164,10 @@ def read(obj: Any) -> ReadResult:
     `intent.resource` in files.
     """
     fields = {key: value for key, value in mapping(obj).items() if key != "status"}
-    found, unreadable = _validated(fields)
-    reported = {one.path for one in unreadable}
-    rules = [one for one in (findings(found) if found else ()) if one.path not in reported]
-    return _service(found) if found else None, (*unreadable, *rules)
+    service, unreadable = _validated(fields)
+    reported = {error.path for error in unreadable}
+    rules = [error for error in (findings(service) if service else ()) if error.path not in reported]
+    return _service(service) if service else None, (*unreadable, *rules)
 
 
 def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, tuple[FieldError, ...]]:
@@ -184,7 +184,7 @@ def _validated(fields: Object) -> tuple[v1alpha1.InferenceService | None, tuple[
 
 def _unreadable(fault: ErrorDetails) -> FieldError:
     """Return a problem of a field in the words of findings (FI701, FI702)."""
-    steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in fault["loc"])
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
     path = "".join(steps).removeprefix(".")
     if fault["type"] == "extra_forbidden":
         return FieldError(path, None, "unknown field", "FI702")
@@ -195,18 +195,18 @@ def _unreadable(fault: ErrorDetails) -> FieldError:
     return FieldError(path, value, re.sub(r"^[A-Z]\w* should", "must", message), "FI701")
 
 
-def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
-    metadata = found.metadata
+def _service(service: v1alpha1.InferenceService) -> InferenceServiceIntent:
+    metadata = service.metadata
     written = mapping(metadata.get("annotations"))
     return InferenceServiceIntent(
         namespace=text(metadata.get("namespace")),
         name=text(metadata.get("name")),
-        roles=tuple(_roles(found.spec)),
-        router=next(_routers(found.spec, _routing(written)), None),
-        scheduler=found.spec.scheduling_strategy.scheduler_name,
-        follows=found.spec.follow_templates,
-        model=(*_model(found.spec.model), *_lora(found.spec.lora)),
-        adapters=tuple(_prioritized(found.spec.lora)),
+        roles=tuple(_roles(service.spec)),
+        router=next(_routers(service.spec, _routing(written)), None),
+        scheduler=service.spec.scheduling_strategy.scheduler_name,
+        follows=service.spec.follow_templates,
+        model=(*_model(service.spec.model), *_lora(service.spec.lora)),
+        adapters=tuple(_prioritized(service.spec.lora)),
         annotations=tuple((key, text(written[key])) for key in CARRIED if key in written),
         uid=text(metadata.get("uid")),
         generation=number(metadata.get("generation")),
@@ -216,7 +216,7 @@ def _service(found: v1alpha1.InferenceService) -> InferenceServiceIntent:
 
 
 def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
-    for at, role in enumerate(spec.roles):
+    for index, role in enumerate(spec.roles):
         if role.component_type != "router":
             yield RoleIntent(
                 role.name,
@@ -224,7 +224,7 @@ def _roles(spec: v1alpha1.InferenceServiceSpec) -> Iterator[RoleIntent]:
                 role.template,
                 replicas=None if role.is_scaled else role.asked,
                 nodes=role.nodes,
-                index=at,
+                index=index,
                 scaling=without_nulls(role.scaling) if role.is_scaled else None,
                 rollout=without_nulls(role.rollout_strategy),
                 worker=role.worker if "worker" in role.given else None,
@@ -242,12 +242,12 @@ def _base_refs(spec: v1alpha1.InferenceServiceSpec, role: v1alpha1.Role) -> tupl
     return (*shared, *role.base_refs)
 
 
-def _sidecar(given: v1alpha1.Sidecar) -> SidecarOptions:
+def _sidecar(sidecar: v1alpha1.Sidecar) -> SidecarOptions:
     return SidecarOptions(
-        given.connector,
-        ordered(tuple(given.tls)),
-        ordered(tuple(given.insecure_skip_verify)),
-        given.secret_name,
+        sidecar.connector,
+        ordered(tuple(sidecar.tls)),
+        ordered(tuple(sidecar.insecure_skip_verify)),
+        sidecar.secret_name,
     )
 
 
@@ -263,12 +263,12 @@ def _lora(lora: v1alpha1.LoraAdapters) -> Iterator[tuple[str, str]]:
     """Yield the annotation with the adapters and their limits."""
     if lora.adapters:
         limits = {name: getattr(lora, field, 0) for name, field in LIMITS.items()}
-        yield LORA, written_lora([(one.name, one.uri) for one in lora.adapters], limits)
+        yield LORA, written_lora([(adapter.name, adapter.uri) for adapter in lora.adapters], limits)
 
 
 def _prioritized(lora: v1alpha1.LoraAdapters) -> Iterator[tuple[str, str]]:
     """Yield the adapters with a priority of their own."""
-    priorities = ((one.name, as_text(one.priority)) for one in lora.adapters)
+    priorities = ((adapter.name, as_text(adapter.priority)) for adapter in lora.adapters)
     yield from ((name, priority) for name, priority in priorities if priority)
 
 
@@ -279,7 +279,7 @@ def _routing(written: Object) -> Routing:
 
 
 def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterator[Router]:
-    for at, role in enumerate(spec.roles):
+    for index, role in enumerate(spec.roles):
         if role.component_type == "router":
             default = DISAGGREGATION if splits(spec) else role.strategy
             routing = replace(
@@ -294,7 +294,7 @@ def _routers(spec: v1alpha1.InferenceServiceSpec, annotated: Routing) -> Iterato
                 role.name,
                 routing,
                 without_nulls(role.gateway),
-                at,
+                index,
                 ingress,
                 template=without_nulls(role.template),
                 config_ref=role.config_ref if "configRef" in role.given else None,
@@ -311,9 +311,9 @@ def _strategy(role: v1alpha1.Role, default: str) -> str:
     Empty with a whole configuration, and for an Ingress alone: clients call the Service. With a configuration
     in a ConfigMap, or a pool of the author's, it only decides whether decoders get a sidecar.
     """
-    given = frozenset(role.given)
-    if "strategy" in given:
+    keys = frozenset(role.given)
+    if "strategy" in keys:
         return role.strategy
-    if role.endpoint_picker_config or given & ROUTER_KEYS == {"ingress"}:
+    if role.endpoint_picker_config or keys & ROUTER_KEYS == {"ingress"}:
         return ""
-    return "" if given & {"configRef", "pool"} and default != DISAGGREGATION else default
+    return "" if keys & {"configRef", "pool"} and default != DISAGGREGATION else default

@@ -61,9 +61,9 @@ def findings(service: InferenceService) -> Iterator[FieldError]:
     """Report all violations of the rules by an InferenceService whose fields have the right types."""
     for rule in RULES:
         yield from rule(service)
-    for at, role in enumerate(service.spec.roles):
+    for index, role in enumerate(service.spec.roles):
         for of_role in OF_A_ROUTER if is_router(role) else OF_AN_ENGINE:
-            yield from of_role(f"spec.roles[{at}]", role, service)
+            yield from of_role(f"spec.roles[{index}]", role, service)
 
 
 def is_router(role: Role) -> bool:
@@ -92,22 +92,22 @@ def splits(spec: InferenceServiceSpec) -> bool:
 def _topology(service: InferenceService) -> Iterator[FieldError]:
     """FI703: the roles are one worker, or prefillers and decoders; beside them is at most one router."""
     types = [role.component_type for role in service.spec.roles]
-    engines = [one for one in types if one not in {"router", ENCODER}]
+    engines = [kind for kind in types if kind not in {"router", ENCODER}]
     if engines != ["worker"] and ("worker" in engines or not disaggregates(service.spec)):
         form = "one worker, or at least one prefiller and one decoder; only encoders may stand beside"
         yield FieldError("spec.roles", ",".join(engines), f"must be {form}", "FI703")
     message = "at most one router is allowed: a service has one entry point"
-    for at in [at for at, kind in enumerate(types) if kind == "router"][1:]:
-        yield FieldError(f"spec.roles[{at}].componentType", "router", message, "FI703")
+    for index in [index for index, kind in enumerate(types) if kind == "router"][1:]:
+        yield FieldError(f"spec.roles[{index}].componentType", "router", message, "FI703")
 
 
 def _priorities(service: InferenceService) -> Iterator[FieldError]:
     """FI701, FI803: priorities are valid, and there is a router for them."""
     named: list[tuple[str, InferenceServiceSpec | LoraAdapter]] = [("spec", service.spec)]
-    named += [(f"spec.lora.adapters[{at}]", one) for at, one in enumerate(service.spec.lora.adapters)]
-    for path, one in (pair for pair in named if "priority" in pair[1].model_fields_set):
-        if not as_text(one.priority):
-            shown = None if isinstance(one.priority, dict | list) else one.priority
+    named += [(f"spec.lora.adapters[{index}]", part) for index, part in enumerate(service.spec.lora.adapters)]
+    for path, part in (pair for pair in named if "priority" in pair[1].model_fields_set):
+        if not as_text(part.priority):
+            shown = None if isinstance(part.priority, dict | list) else part.priority
             yield FieldError(f"{path}.priority", shown, ACCEPTED, "FI701")
         elif not has_router(service.spec):
             message = "has no effect without a router: add one, or remove the priority"
@@ -128,15 +128,15 @@ def _annotations(service: InferenceService) -> Iterator[FieldError]:
     """FI10x, FI709, FI803: our annotations, on the service and on the templates of its roles."""
     yield from _checked("metadata", service.metadata, ELSEWHERE)
     yield from _without_router(service)
-    for at, role in enumerate(service.spec.roles):
+    for index, role in enumerate(service.spec.roles):
         whole = OF_ANY if is_router(role) else OF_THE_WHOLE
-        path, metadata = f"spec.roles[{at}].template.metadata", mapping(role.template.get("metadata"))
+        path, metadata = f"spec.roles[{index}].template.metadata", mapping(role.template.get("metadata"))
         yield from _checked(path, metadata, ELSEWHERE | dict.fromkeys(whole, "metadata.annotations"))
-        path, metadata = f"spec.roles[{at}].worker.metadata", mapping(role.worker.get("metadata"))
+        path, metadata = f"spec.roles[{index}].worker.metadata", mapping(role.worker.get("metadata"))
         yield from _checked(
             path,
             metadata,
-            ELSEWHERE | dict.fromkeys(OF_ANY, f"spec.roles[{at}].template.metadata.annotations"),
+            ELSEWHERE | dict.fromkeys(OF_ANY, f"spec.roles[{index}].template.metadata.annotations"),
         )
 
 
@@ -188,8 +188,8 @@ def _strategy(path: str, role: Role, service: InferenceService) -> Iterator[Fiel
 
 def _one_configuration(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:
     """FI732: a router has one configuration, or a pool with an endpoint picker of its own."""
-    for one, others, reason in EXCLUDING:
-        for name in (name for name in others if one in role.given and name in role.given):
+    for key, others, reason in EXCLUDING:
+        for name in (name for name in others if key in role.given and name in role.given):
             if (name, role.strategy) != ("strategy", DISAGGREGATION):
                 yield FieldError(f"{path}.{name}", None, f"must be absent: {reason}", "FI732")
 
@@ -229,10 +229,10 @@ def _template(path: str, role: Role, _service: InferenceService) -> Iterator[Fie
 
 def _names(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
     """FI109: the LeaderWorkerSet's name fits its pods."""
-    made = f"{text(service.metadata.get('name'))}-{role.name}"
+    name = f"{text(service.metadata.get('name'))}-{role.name}"
     limit = longest_name(role.nodes, _most(role))
-    if len(made) > limit:
-        message = f"must be {len(made) - limit} characters shorter, or metadata.name: {made} exceeds {limit}"
+    if len(name) > limit:
+        message = f"must be {len(name) - limit} characters shorter, or metadata.name: {name} exceeds {limit}"
         yield FieldError(f"{path}.name", role.name, message, "FI109")
 
 

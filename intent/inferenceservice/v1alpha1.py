@@ -132,9 +132,9 @@ class RoleParallelism(ApiModel):
     @property
     def sizes(self) -> Parallelism:
         """What its author set."""
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        port = given.pop("data_rpc_port", 0)
-        return Parallelism(**given, rpc_port=port)
+        fields = {name: getattr(self, name) for name in self.model_fields_set}
+        port = fields.pop("data_rpc_port", 0)
+        return Parallelism(**fields, rpc_port=port)
 
 
 class AcceleratorTypes(ApiModel):
