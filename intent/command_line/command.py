@@ -118,8 +118,8 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
         own = _for_entrypoint(words) if image.is_vllm and not command else None
         return own if own and own.kind == "distributed" else _launched(words)
     head = behind_prefixes(words)
-    if (at := _script_index(words, head)) is not None:
-        return _in_shell(words, head, at)
+    if (index := _script_index(words, head)) is not None:
+        return _in_shell(words, head, index)
     direct = _direct(words, head)
     return _for_entrypoint(words) if direct.kind == "unknown" and not command and image.is_vllm else direct
 
@@ -137,9 +137,9 @@ def own_launch(command: Command, items: tuple[str, ...]) -> str:
 
     `items` are those of command and args.
     """
-    found = _SCRIPT_LAUNCHES.search(" ".join(items))
+    launch = _SCRIPT_LAUNCHES.search(" ".join(items))
     flags = (command.argv[flag.at] for flag in command.flags.given if flag.name in DISTRIBUTED)
-    return found[0] if found else next(flags, "").partition("=")[0]
+    return launch[0] if launch else next(flags, "").partition("=")[0]
 
 
 def in_ray(items: tuple[str, ...]) -> bool:
@@ -149,23 +149,23 @@ def in_ray(items: tuple[str, ...]) -> bool:
 
 def _launched(words: tuple[str, ...]) -> Command:
     """Parse a command that launches nodes itself, and the flags of the engine after it or in its script."""
-    at = _anywhere(words)
-    if at is not None:
-        kind, arguments = program(words, at)
+    index = _anywhere(words)
+    if index is not None:
+        kind, arguments = program(words, index)
         return replace(
-            _with_flags(kind, words, at, arguments), kind="distributed", engine="", started=ENGINES[kind]
+            _with_flags(kind, words, index, arguments), kind="distributed", engine="", started=ENGINES[kind]
         )
     script = _script_index(words, behind_prefixes(words))
-    found = None if script is None else read_script(words[script], _anywhere)
-    if script is None or found is None:
+    parsed = None if script is None else read_script(words[script], _anywhere)
+    if script is None or parsed is None:
         return Command("distributed", words, shell=None if script is None else Shell(script))
-    inside = _launched(found.argv + (words[script + 2 :] if found.rest else ()))
-    return replace(inside, shell=Shell(script, found))
+    inside = _launched(parsed.argv + (words[script + 2 :] if parsed.rest else ()))
+    return replace(inside, shell=Shell(script, parsed))
 
 
 def _anywhere(words: tuple[str, ...]) -> int | None:
     """Return the index of the first program that is an engine; None if there is none."""
-    return next((at for at in range(len(words)) if program(words, at)[0] != "unknown"), None)
+    return next((index for index in range(len(words)) if program(words, index)[0] != "unknown"), None)
 
 
 def _direct(words: tuple[str, ...], head: int) -> Command:
@@ -198,39 +198,39 @@ def _script_index(words: tuple[str, ...], head: int) -> int | None:
     """Return the index of the script of a `sh -c`; None for other uses of a shell."""
     if head >= len(words) or words[head].rpartition("/")[2] not in _SHELLS:
         return None
-    at, asked = head + 1, False
-    while at < len(words) and (word := words[at])[:1] in {"-", "+"}:
+    index, asked = head + 1, False
+    while index < len(words) and (word := words[index])[:1] in {"-", "+"}:
         flag = _SHELL_FLAG.fullmatch(word)
         if flag is None:
             return None
         letters = flag[1] or ""
         asked = asked or "c" in letters
-        at += 2 if "o" in letters.lower() else 1
-    return at if asked and at < len(words) else None
+        index += 2 if "o" in letters.lower() else 1
+    return index if asked and index < len(words) else None
 
 
-def _in_shell(words: tuple[str, ...], head: int, at: int) -> Command:
+def _in_shell(words: tuple[str, ...], head: int, index: int) -> Command:
     """Parse the script, and the items after it, which are `$0` and `"$@"`."""
-    behind = words[at + 2 :]
-    if _SCRIPT_LAUNCHES.search(words[at]):
+    behind = words[index + 2 :]
+    if _SCRIPT_LAUNCHES.search(words[index]):
         return _launched(words)
-    found = read_script(words[at], partial(_engine_word, behind))
-    if found is None:
-        return Command("complex", words, shell=Shell(at))
-    if behind and not found.rest:
-        return Command("complex", words, shell=Shell(at))
-    is_login = any(map(_LOGIN.fullmatch, words[head + 1 : at]))
-    if found.simple and not is_login and not words[at + 1 :]:
-        return _unwrapped(words[:head], found, at)
-    read = _direct(found.argv + behind, found.program)
-    return replace(read, shell=Shell(at, found))
+    script = read_script(words[index], partial(_engine_word, behind))
+    if script is None:
+        return Command("complex", words, shell=Shell(index))
+    if behind and not script.rest:
+        return Command("complex", words, shell=Shell(index))
+    is_login = any(map(_LOGIN.fullmatch, words[head + 1 : index]))
+    if script.simple and not is_login and not words[index + 1 :]:
+        return _unwrapped(words[:head], script, index)
+    read = _direct(script.argv + behind, script.program)
+    return replace(read, shell=Shell(index, script))
 
 
-def _unwrapped(prefix: tuple[str, ...], script: Script, at: int) -> Command:
+def _unwrapped(prefix: tuple[str, ...], script: Script, index: int) -> Command:
     """Parse a script that is one plain command, without the shell and its `exec`."""
     own = script.argv[1:] if script.argv[0] == "exec" else script.argv
     words = prefix + own
-    return replace(_direct(words, behind_prefixes(words)), shell=Shell(at, script, kept=False))
+    return replace(_direct(words, behind_prefixes(words)), shell=Shell(index, script, kept=False))
 
 
 def _engine_word(behind: tuple[str, ...], words: tuple[str, ...]) -> int | None:
@@ -238,10 +238,10 @@ def _engine_word(behind: tuple[str, ...], words: tuple[str, ...]) -> int | None:
 
     The engine may be in `"$@"`: the list items after the script.
     """
-    at = 0
-    while at < len(words) and ASSIGNMENT.match(words[at]):
-        at += 1
-    at += behind_prefixes(words[at:])
-    if len(words) == at + 1 and words[at] in _REST:
-        words = (*words[:at], *behind)
-    return None if program(words, at)[0] == "unknown" else at
+    index = 0
+    while index < len(words) and ASSIGNMENT.match(words[index]):
+        index += 1
+    index += behind_prefixes(words[index:])
+    if len(words) == index + 1 and words[index] in _REST:
+        words = (*words[:index], *behind)
+    return None if program(words, index)[0] == "unknown" else index

@@ -116,20 +116,20 @@ NO_FLAGS: Final = Flags()
 
 def read_flags(words: Sequence[str], start: int, dialect: Dialect) -> Flags:
     """Parse the arguments from an index on."""
-    given: list[Flag] = []
+    flags: list[Flag] = []
     bare: list[int] = []
     index, stop = start, end_of_flags(words, start)
     while index < stop:
         if is_flag(words[index]):
             flag = _flag(words, index, dialect)
-            given.append(flag)
+            flags.append(flag)
             index += flag.width
         else:
             bare.append(index)
             index += 1
-    stray = [at for at in bare if not words[at]]
-    named, applied = tuple(at for at in bare if words[at]), {flag.name: flag for flag in given}
-    return Flags(tuple(given), named, (*stray, *range(stop + 1, len(words))), applied)
+    stray = [place for place in bare if not words[place]]
+    named, applied = tuple(place for place in bare if words[place]), {flag.name: flag for flag in flags}
+    return Flags(tuple(flags), named, (*stray, *range(stop + 1, len(words))), applied)
 
 
 def end_of_flags(words: Sequence[str], start: int) -> int:
@@ -176,7 +176,10 @@ def _width(words: Sequence[str], index: int) -> int:
 def may_be_model(flags: Flags, words: Sequence[str]) -> bool:
     """Return whether an argument after an unknown flag could be the model."""
     following = (
-        words[at] for flag in flags.given if not flag.value for at in range(flag.at + 1, flag.at + flag.width)
+        words[index]
+        for flag in flags.given
+        if not flag.value
+        for index in range(flag.at + 1, flag.at + flag.width)
     )
     return any(not _is_number(word) and not word.startswith("{") for word in following)
 
@@ -203,11 +206,11 @@ def resolve(value: str, variables: Sequence[tuple[str, str | None]]) -> str | No
     known = dict(variables)
     if _REFERENCE.sub("", value).find("$") >= 0 or _length(value, known) > LONGEST:
         return None
-    expanded = _REFERENCE.sub(lambda found: known.get(found[1]) or "", value)
+    expanded = _REFERENCE.sub(lambda reference: known.get(reference[1]) or "", value)
     return None if "$" in expanded or "`" in expanded else expanded
 
 
 def _length(value: str, known: Mapping[str, str | None]) -> int:
     """Return the length of an expanded value; more than `LONGEST` if a variable is unknown."""
     literals = [known.get(name) for name in _REFERENCE.findall(value)]
-    return len(value) + sum(LONGEST + 1 if one is None else len(one) for one in literals)
+    return len(value) + sum(LONGEST + 1 if literal is None else len(literal) for literal in literals)

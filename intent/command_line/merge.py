@@ -27,16 +27,16 @@ def by_flag(base: Object, over: Object) -> list[str]:
     """
     command = tuple(over.get("command") or base.get("command") or ())
     image = read_image(over.get("image") or base.get("image") or "")
-    below, above = (read_command(command, tuple(one["args"]), image) for one in (base, over))
+    below, above = (read_command(command, tuple(container["args"]), image) for container in (base, over))
     if not (_is_plain(below) and _is_plain(above) and below.engine == above.engine):
         return replaced(base, over)
     start = len(below.argv) - len(base["args"])
-    gone = {at - start for at in _overridden(below, above)}
-    kept = [arg for at, arg in enumerate(base["args"]) if at not in gone]
+    gone = {index - start for index in _overridden(below, above)}
+    kept = [arg for index, arg in enumerate(base["args"]) if index not in gone]
     first = len(above.argv) - len(over["args"])
-    named = {at - first for at in above.flags.bare[:1] if at >= first}
-    model = [arg for at, arg in enumerate(over["args"]) if at in named]
-    rest = [arg for at, arg in enumerate(over["args"]) if at not in named]
+    named = {index - first for index in above.flags.bare[:1] if index >= first}
+    model = [arg for index, arg in enumerate(over["args"]) if index in named]
+    rest = [arg for index, arg in enumerate(over["args"]) if index not in named]
     end = kept.index(END) if END in kept else len(kept)
     return [*model, *kept[:end], *rest, *([] if END in rest else kept[end:])]
 
@@ -61,8 +61,8 @@ def _overridden(below: Command, above: Command) -> set[int]:
     if above.flags.bare:
         settings.add(MODEL)
     flags = [flag for flag in below.flags.given if setting(below, flag) in settings]
-    found = {at for flag in flags for at in range(flag.at, flag.at + flag.width)}
-    return found | set(below.flags.bare[:1]) if MODEL in settings else found
+    indexes = {index for flag in flags for index in range(flag.at, flag.at + flag.width)}
+    return indexes | set(below.flags.bare[:1]) if MODEL in settings else indexes
 
 
 def setting(command: Command, flag: Flag) -> str:

@@ -77,36 +77,36 @@ def program(words: tuple[str, ...], head: int) -> tuple[Program, int]:
 def _python(words: tuple[str, ...], head: int) -> tuple[Program, int]:
     if not _PYTHON.fullmatch(words[head]):
         return "unknown", head
-    at = _behind_options(words, head + 1, _PYTHON_VALUED, stops=frozenset({"-m", "-c"}))
-    if words[at : at + 1] != ("-m",) or at + 1 >= len(words):
+    index = _behind_options(words, head + 1, _PYTHON_VALUED, stops=frozenset({"-m", "-c"}))
+    if words[index : index + 1] != ("-m",) or index + 1 >= len(words):
         return "unknown", head
-    if cli := _CLIS.get(words[at + 1]):
-        return _PROGRAMS.get((cli, *words[at + 2 : at + 3]), "unknown"), at + 3
-    kind = _MODULES.get(words[at + 1], "unknown")
-    if kind == "module" and (at > head + 1 or not _BARE_PYTHON.fullmatch(words[head])):
+    if cli := _CLIS.get(words[index + 1]):
+        return _PROGRAMS.get((cli, *words[index + 2 : index + 3]), "unknown"), index + 3
+    kind = _MODULES.get(words[index + 1], "unknown")
+    if kind == "module" and (index > head + 1 or not _BARE_PYTHON.fullmatch(words[head])):
         kind = "interpreter"
-    return kind, at + 2
+    return kind, index + 2
 
 
 def behind_prefixes(words: tuple[str, ...]) -> int:
     """Return the index of the program after prefixes such as `exec`, `env K=V` and `tini --`."""
-    at = 0
-    while at < len(words) and (valued := _PREFIXES.get(name := words[at].rpartition("/")[2])) is not None:
-        end = _behind_options(words, at + 1, valued)
+    head = 0
+    while head < len(words) and (valued := _PREFIXES.get(name := words[head].rpartition("/")[2])) is not None:
+        end = _behind_options(words, head + 1, valued)
         if name == "env":
-            if not _EMPTIES.isdisjoint(words[at + 1 : end]):
-                return at
+            if not _EMPTIES.isdisjoint(words[head + 1 : end]):
+                return head
             while end < len(words) and ASSIGNMENT.match(words[end]):
                 end += 1
-        at = end
-    return at
+        head = end
+    return head
 
 
 def _behind_options(
-    words: tuple[str, ...], at: int, valued: frozenset[str], stops: frozenset[str] = frozenset()
+    words: tuple[str, ...], index: int, valued: frozenset[str], stops: frozenset[str] = frozenset()
 ) -> int:
-    while at < len(words) and words[at].startswith("-") and words[at] not in stops:
-        if words[at] == "--":
-            return at + 1
-        at += 2 if words[at] in valued else 1
-    return at
+    while index < len(words) and words[index].startswith("-") and words[index] not in stops:
+        if words[index] == "--":
+            return index + 1
+        index += 2 if words[index] in valued else 1
+    return index

@@ -106,15 +106,15 @@ class Script:
 def read_script(text: str, find: Find) -> Script | None:
     """Parse a script; None if it is too complex, or does not start exactly one engine."""
     tokens, commands = _parsed(text)
-    found = _engines(commands or [], find)
-    if commands is None or len(found) != 1:
+    engines = _engines(commands or [], find)
+    if commands is None or len(engines) != 1:
         return None
-    at, index = found[0]
+    program, index = engines[0]
     if commands[index].depth or _in_background(commands, index):
         return None
     if _handed_on(tokens) != (commands[index].argv[-1].text in _REST):
         return None
-    return _script(text, commands[index], at, alone=_is_alone(commands, index))
+    return _script(text, commands[index], program, alone=_is_alone(commands, index))
 
 
 def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
@@ -125,19 +125,19 @@ def _parsed(text: str) -> tuple[list[_Token], list[_Simple] | None]:
 
 def _engines(commands: list[_Simple], find: Find) -> list[tuple[int, int]]:
     """Return for each command that starts the engine the index of the engine's word, and its own."""
-    found = ((_engine(command, find), index) for index, command in enumerate(commands))
-    return [(at, index) for at, index in found if at is not None]
+    engines = ((_engine(command, find), index) for index, command in enumerate(commands))
+    return [(program, index) for program, index in engines if program is not None]
 
 
 def control_groups(text: str) -> tuple[ControlGroup, ...] | None:
     """Return the words of a script between its control operators; None if it is too complex."""
     tokens, commands = _parsed(text)
-    return None if commands is None else tuple(_control_group(*one) for one in _groups(tokens))
+    return None if commands is None else tuple(_control_group(*group) for group in _groups(tokens))
 
 
 def _control_group(group: list[_Token], ends: str) -> ControlGroup:
     targets = {left: right for left, right in pairwise(group) if left.kind == "redirect"}
-    words = (one.text for one in group if one.kind == "word" and one not in targets.values())
+    words = (token.text for token in group if token.kind == "word" and token not in targets.values())
     redirects = (f"{left.text}{right.text}" for left, right in targets.items())
     return ControlGroup(tuple(words), tuple(redirects), ends)
 
@@ -154,7 +154,7 @@ def _engine(command: _Simple, find: Find) -> int | None:
 
 def _is_alone(commands: list[_Simple], index: int) -> bool:
     """Return whether a script contains only this command, blank lines and comments."""
-    others = (command for at, command in enumerate(commands) if at != index)
+    others = (command for place, command in enumerate(commands) if place != index)
     return all(command.ends in {"", "\n"} for command in commands) and not any(
         command.argv or command.redirected for command in others
     )
@@ -164,15 +164,15 @@ def _in_background(commands: list[_Simple], index: int) -> bool:
     return next(command.ends for command in commands[index:] if command.ends not in _CONTINUES) == "&"
 
 
-def _script(text: str, command: _Simple, at: int, *, alone: bool) -> Script:
+def _script(text: str, command: _Simple, program: int, *, alone: bool) -> Script:
     words, last = command.argv, command.argv[-1]
     rest = last.text in _REST
     simple = alone and not command.redirected and all(map(_is_plain, words))
     values = tuple(unquoted(word.text) for word in (words[:-1] if rest else words))
-    ends = end_of_flags(values, at)
+    ends = end_of_flags(values, program)
     ended = ends < len(values)
     stop = words[ends - 1].stop if ended else last.stop
-    return Script(text, values, at, words[at].start, stop, simple, rest, ended)
+    return Script(text, values, program, words[program].start, stop, simple, rest, ended)
 
 
 def _handed_on(tokens: list[_Token]) -> int:
@@ -201,7 +201,7 @@ def unquoted(word: str) -> str:
 def _content(quoted: re.Match[str]) -> str:
     single, double, escaped = quoted.groups()
     if double is not None:
-        return _ESCAPED.sub(lambda found: found[1].strip("\n"), double)
+        return _ESCAPED.sub(lambda escape: escape[1].strip("\n"), double)
     return single if single is not None else escaped.strip("\n")
 
 
@@ -223,10 +223,10 @@ def _tokens(text: str) -> list[_Token]:
     """Return the tokens without blanks and comments; the last is `end`, or `unknown` if parsing stopped."""
     position = 0
     tokens: list[_Token] = []
-    while found := _TOKEN.match(text, position):
-        position = found.end()
-        if found.lastgroup != "blank":
-            tokens.append(_Token(str(found.lastgroup), found[0], found.start(), position))
+    while match := _TOKEN.match(text, position):
+        position = match.end()
+        if match.lastgroup != "blank":
+            tokens.append(_Token(str(match.lastgroup), match[0], match.start(), position))
     tokens.append(_Token("end" if position == len(text) else "unknown", "", position, position))
     return tokens
 

@@ -72,10 +72,10 @@ class Spelling:
     def meant(self, spelled: str, version: Version) -> str:
         """Return the flag that an unaccepted one was meant to be; empty if this version has none like it."""
         head, dot, rest = spelled.partition(".")
-        found = self._near(head) if _FLAG.fullmatch(spelled) else ""
-        is_there = found not in {"", self._dashed(head)}
-        lacks = is_there and version and self.table.lacks(_positive(found), version)
-        return found + dot + rest if is_there and not lacks else ""
+        flag = self._near(head) if _FLAG.fullmatch(spelled) else ""
+        is_there = flag not in {"", self._dashed(head)}
+        lacks = is_there and version and self.table.lacks(_positive(flag), version)
+        return flag + dot + rest if is_there and not lacks else ""
 
     def _dashed(self, flag: str) -> str:
         return flag.replace("_", "-") if self.engine == FLEXIBLE else flag
@@ -83,7 +83,7 @@ class Spelling:
     def _near(self, spelled: str) -> str:
         """Return the flag of another name, or with other hyphens or capitals; empty if there is none."""
         known, dashed = self.table.spans, spelled.replace("_", "-")
-        alike = (one for one in known if one[:2] == "--" and _squeezed(one) == _squeezed(dashed))
+        alike = (flag for flag in known if flag[:2] == "--" and _squeezed(flag) == _squeezed(dashed))
         short = dashed.rstrip("0123456789")  # `-tp8`
         return OTHER_NAMES[self.engine].get(dashed) or next(alike, "") or (short if short in known else "")
 
