@@ -20,9 +20,9 @@ def mismatch(sides: Mapping[ComponentType, KVTransfer], engines: Engines) -> str
         *(() if shared else (("connector", prefiller.connectors[0], decoder.connectors[0]),)),
         ("--disaggregation-bootstrap-port", prefiller.bootstrap, decoder.bootstrap),
     )
-    for what, one, other in alike:
-        if one != other:
-            return f"both need the same {what}: the prefiller has {one}, the decoder {other}"
+    for what, value, other in alike:
+        if value != other:
+            return f"both need the same {what}: the prefiller has {value}, the decoder {other}"
     shown = f"the prefiller has {prefiller.tensor}, the decoder {decoder.tensor}"
     if "P2pNcclConnector" in shared and prefiller.tensor != decoder.tensor:
         return f"P2pNcclConnector needs equal tensor parallel sizes: {shown}"

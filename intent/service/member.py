@@ -112,10 +112,10 @@ def member(lws: Object) -> Member | None:
         return None
     written, service = annotations(lws), labels(lws)[SERVICE]
     served = recorded(written.get(EXPANSION))
-    one = _workload(lws, service, labels(lws))
+    result = _workload(lws, service, labels(lws))
     asked = read_annotations(written)[0]
     return replace(
-        one if revision_of(service, one.group) is not None else replace(one, group="", scheduler=""),
+        result if revision_of(service, result.group) is not None else replace(result, group="", scheduler=""),
         roles=frozenset(map(str.strip, text(written.get(ROLES)).split(","))) - {""},
         queue=text(written.get(QUEUE_NAME)),
         kv_transfer=served.kv_transfer,
@@ -136,10 +136,10 @@ def ejected(lws: Object) -> Member | None:
     if _is_member(lws):
         return None
     of_templates = list(map(labels, _templates(lws)))
-    service = agreed(text(one.get(SERVICE)) for one in of_templates)
+    service = agreed(text(own.get(SERVICE)) for own in of_templates)
     service = service if is_label_value(service) else ""  # nobody checks the labels of templates
-    one = _workload(lws, service, of_templates[0] if of_templates else EMPTY)
-    return one if service or one.scheduler else None
+    result = _workload(lws, service, of_templates[0] if of_templates else EMPTY)
+    return result if service or result.scheduler else None
 
 
 def _is_member(lws: Object) -> bool:
@@ -161,7 +161,7 @@ def _workload(lws: Object, service: str, own: Object) -> Member:
         scheduler=_scheduler(templates) if group else "",
         group=group,
         revision=revision_of(service, group) or read_revision(own),
-        priority_classes=tuple(sorted({text(_spec(one).get("priorityClassName")) for one in templates}))
+        priority_classes=tuple(sorted({text(_spec(part).get("priorityClassName")) for part in templates}))
         or ("",),
         size=max(1, _count(mapping(spec.get("leaderWorkerTemplate")).get("size"))),
         replicas=_count(spec.get("replicas")),
@@ -178,18 +178,18 @@ def sidecar_of(lws: Object) -> str:
 
 def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
     """Group members by service, services in the order of their first member."""
-    found: dict[ServiceKey, list[Member]] = defaultdict(list)
-    for one in members:
-        found[one.key].append(one)
-    return {key: tuple(of_one) for key, of_one in found.items()}
+    by_service: dict[ServiceKey, list[Member]] = defaultdict(list)
+    for workload in members:
+        by_service[workload.key].append(workload)
+    return {key: tuple(of_one) for key, of_one in by_service.items()}
 
 
 def gangs(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
     """Group the members of a service by the name of their gang."""
-    found: dict[str, list[Member]] = defaultdict(list)
-    for one in members:
-        found[one.gang].append(one)
-    return {name: tuple(of_one) for name, of_one in found.items()}
+    by_gang: dict[str, list[Member]] = defaultdict(list)
+    for workload in members:
+        by_gang[workload.gang].append(workload)
+    return {name: tuple(of_one) for name, of_one in by_gang.items()}
 
 
 def agreed(values: Iterable[str]) -> str:
@@ -207,7 +207,7 @@ def _templates(lws: Object) -> tuple[Object, ...]:
 def _serves_everywhere(lws: Object) -> bool:
     """Return whether the pods of all templates will say so: selectors find them by this label alone."""
     templates = _templates(lws)
-    return bool(templates) and all(SERVING_LABELS.items() <= labels(one).items() for one in templates)
+    return bool(templates) and all(SERVING_LABELS.items() <= labels(part).items() for part in templates)
 
 
 def _spec(template: Object) -> Object:
@@ -221,7 +221,7 @@ def _component_type(own: Object) -> ComponentType:
 
 def group_of(lws: Object) -> str:
     """Return the PodGroup that all templates name; empty if they name none, several, or no possible name."""
-    group = agreed(text(annotations(one).get(GROUP_NAME)) for one in _templates(lws))
+    group = agreed(text(annotations(part).get(GROUP_NAME)) for part in _templates(lws))
     return group if is_subdomain(group) else ""
 
 

@@ -37,12 +37,12 @@ LONGEST_SERVICE: Final = LABEL - len(PICKER_ENDING)
 
 def serving_members(members: tuple[Member, ...]) -> tuple[Member, ...]:
     """Return the members that clients and the endpoint picker call: all but encoders."""
-    return tuple(one for one in members if one.component_type != ENCODER)
+    return tuple(member for member in members if member.component_type != ENCODER)
 
 
 def is_split(members: tuple[Member, ...]) -> bool:
     """Return whether the service has separate pods for prefill and decode."""
-    return any(one.component_type in DISAGGREGATED for one in members)
+    return any(member.component_type in DISAGGREGATED for member in members)
 
 
 def picker_of(routing: Routing, *, split: bool, settings: Settings) -> Picker:
@@ -62,29 +62,29 @@ def keeping(settings: Settings, sidecars: Iterable[str]) -> Settings:
 
 def oldest_of(generations: Iterable[str]) -> str:
     """Return the oldest of generations that support prefill and decode; empty if none does."""
-    found = {*generations}
-    return next((name for name in SPLITTING if name in found), "")
+    names = {*generations}
+    return next((name for name in SPLITTING if name in names), "")
 
 
 def merged_routing(members: tuple[Member, ...]) -> Routing:
     """Merge what members ask for; the eldest member that has an annotation decides its value."""
-    asked = [one.routing for one in members if one.routing != NO_ROUTING]
+    asked = [member.routing for member in members if member.routing != NO_ROUTING]
     if not asked:
         return NO_ROUTING
-    values = {name: [value for one in asked if (value := getattr(one, name))] for name in ROUTING_KEYS}
-    return Routing(**{name: found[0] for name, found in values.items() if found})
+    values = {name: [value for routes in asked if (value := getattr(routes, name))] for name in ROUTING_KEYS}
+    return Routing(**{name: of_name[0] for name, of_name in values.items() if of_name})
 
 
 def disagreements(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report annotations about routes in which members differ; an absent one agrees with all (FI806)."""
     for name, row in ROUTING_KEYS.items():
-        for one, _, says in disagreement(members, f"the {row.name}", partial(_asked, name)):
+        for member, _, says in disagreement(members, f"the {row.name}", partial(_asked, name)):
             message = f"{says}; the routes stay as they are until they agree"
-            yield Finding(one.subject, FieldError(path(row.key), None, message, "FI806"))
+            yield Finding(member.subject, FieldError(path(row.key), None, message, "FI806"))
 
 
-def _asked(name: str, one: Member) -> str:
-    value = getattr(one.routing, name)
+def _asked(name: str, member: Member) -> str:
+    value = getattr(member.routing, name)
     return ",".join(value) if isinstance(value, tuple) else str(value or "")
 
 
@@ -92,7 +92,7 @@ def contradictions(members: tuple[Member, ...], routing: Routing, settings: Sett
     """Report why the routes cannot be created as asked for; `members` excludes conflicting ones."""
     picker = picker_of(routing, split=is_split(members), settings=settings)
     if problem := routing_problem(routing, split=is_split(members), settings=settings):
-        yield from (Finding(one.subject, problem) for one in members)
+        yield from (Finding(member.subject, problem) for member in members)
     elif routing.config:
         yield from _unreadable(members, routing.config, picker)
     if routing.strategy == DISAGGREGATION:
@@ -124,26 +124,32 @@ def _unable(routing: Routing, picker: Picker) -> FieldError | None:
 def _unreadable(members: tuple[Member, ...], config: str, picker: Picker) -> Iterator[Finding]:
     """Report an invalid EndpointPickerConfig on every member (FI812)."""
     for error in check_config(config, picker, path(ENDPOINT_PICKER_CONFIG)):
-        yield from (Finding(one.subject, error) for one in members)
+        yield from (Finding(member.subject, error) for member in members)
 
 
 def _without_sidecar(members: tuple[Member, ...]) -> Iterator[Finding]:
     """FI807: a decoder without the strategy was expanded without a sidecar."""
-    for one in members:
-        if one.component_type == "decoder" and one.routing.strategy != DISAGGREGATION:
+    for member in members:
+        if member.component_type == "decoder" and member.routing.strategy != DISAGGREGATION:
             message = f"must be {DISAGGREGATION} here too: without it this decoder gets no routing sidecar"
             yield Finding(
-                one.subject, FieldError(path(STRATEGY), one.routing.strategy or None, message, "FI807")
+                member.subject, FieldError(path(STRATEGY), member.routing.strategy or None, message, "FI807")
             )
 
 
 def _other_sidecar(members: tuple[Member, ...], picker: Picker, settings: Settings) -> Iterator[Finding]:
     """FI823: a decoder without the generation was expanded with a sidecar of another one."""
-    for one in members:
-        its = one.sidecar or picker_of(one.routing, split=True, settings=settings).name
-        if one.component_type == "decoder" and one.routing.strategy == DISAGGREGATION and its != picker.name:
+    for member in members:
+        its = member.sidecar or picker_of(member.routing, split=True, settings=settings).name
+        if (
+            member.component_type == "decoder"
+            and member.routing.strategy == DISAGGREGATION
+            and its != picker.name
+        ):
             message = f"must be {picker.name} here too: this decoder's routing sidecar is of {its}"
-            yield Finding(one.subject, FieldError(path(PICKER), one.routing.picker or None, message, "FI823"))
+            yield Finding(
+                member.subject, FieldError(path(PICKER), member.routing.picker or None, message, "FI823")
+            )
 
 
 MOST_PORTS: Final = 8
@@ -152,10 +158,10 @@ MOST_PORTS: Final = 8
 
 def unlike_ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Finding]:
     """FI809: the ports of all members are the same, unless pickers read them from pods."""
-    counts, is_shared = {len(one.ports) for one in members}, len({one.ports[0] for one in members}) < 2
+    counts, is_shared = {len(peer.ports) for peer in members}, len({peer.ports[0] for peer in members}) < 2
     by_pod = picker.active_ports and 1 not in counts
-    if not by_pod and len({one.ports for one in members}) > 1:
-        ports = ", ".join(f"{one.name}: {said_ports(one.ports)}" for one in members)
+    if not by_pod and len({peer.ports for peer in members}) > 1:
+        ports = ", ".join(f"{peer.name}: {said_ports(peer.ports)}" for peer in members)
         remedy = "use the same --port"
         if is_shared:
             flag = "--data-parallel-multi-port-external-lb"
@@ -163,32 +169,32 @@ def unlike_ports(members: tuple[Member, ...], picker: Picker) -> Iterator[Findin
                 f"use {flag} on all, or on none" if 1 in counts else "use the same --data-parallel-size-local"
             )
         message = f"all must serve on the ports of the InferencePool ({ports}); {remedy}"
-    elif len({port for one in members for port in one.ports}) > MOST_PORTS:
+    elif len({port for peer in members for port in peer.ports}) > MOST_PORTS:
         message = f"an InferencePool has at most {MOST_PORTS} ports: lower --data-parallel-size-local"
     else:
         return
     is_routed = is_shared and not by_pod and min(counts) <= MOST_PORTS
     error = FieldError("spec.leaderWorkerTemplate", None, message, "FI809", softened=is_routed)
-    yield from (Finding(one.subject, error) for one in members)
+    yield from (Finding(peer.subject, error) for peer in members)
 
 
 def _idle(members: tuple[Member, ...]) -> Iterator[Finding]:
     """FI824: leaders alone are selected, since pods of another member do not say that they serve."""
-    for one in members:
-        peers = (other for other in members if other.revision == one.revision)
+    for peer in members:
+        peers = (other for other in members if other.revision == peer.revision)
         whole = next((other.name for other in peers if other.serving.everywhere), "")
-        if one.serving.everywhere or not whole:
+        if peer.serving.everywhere or not whole:
             continue
         ((key, value),) = SERVING_LABELS.items()
         remedy = (
-            "balance the load of both in the same way" if one.size > 1 else f"write {key}: {value} here too"
+            "balance the load of both in the same way" if peer.size > 1 else f"write {key}: {value} here too"
         )
         message = (
             f"without the label {key} the InferencePool selects leaders alone, and the other pods of {whole} "
             f"get no requests: {remedy}"
         )
         where = "spec.leaderWorkerTemplate.workerTemplate.metadata.labels"
-        yield Finding(one.subject, FieldError(where, None, message, "FI824"))
+        yield Finding(peer.subject, FieldError(where, None, message, "FI824"))
 
 
 def said_ports(ports: tuple[int, ...]) -> str:
@@ -221,17 +227,17 @@ def without_effect(routing: Routing) -> tuple[str, str] | None:
 
 def unreachable(members: tuple[Member, ...], routing: Routing) -> Iterator[Finding]:
     """Report annotations without effect on every member (FI803)."""
-    if found := without_effect(routing):
-        key, message = found
-        yield from (Finding(one.subject, FieldError(path(key), None, message, "FI803")) for one in members)
+    if fault := without_effect(routing):
+        key, message = fault
+        yield from (Finding(peer.subject, FieldError(path(key), None, message, "FI803")) for peer in members)
 
 
 def waiting(members: tuple[Member, ...]) -> Iterator[Finding]:
     """Report the component types that the routes of prefillers and decoders wait for (FI808)."""
-    there = {one.component_type for one in members}
-    lacking = [one for one in DISAGGREGATED if one not in there]
+    there = {member.component_type for member in members}
+    lacking = [component_type for component_type in DISAGGREGATED if component_type not in there]
     if not is_split(members) or not lacking:
         return
-    for one in members:
-        message = f"the routes of {one.service} wait for a {' and a '.join(lacking)}"
-        yield Finding(one.subject, FieldError(path(STRATEGY), None, message, "FI808"))
+    for member in members:
+        message = f"the routes of {member.service} wait for a {' and a '.join(lacking)}"
+        yield Finding(member.subject, FieldError(path(STRATEGY), None, message, "FI808"))
