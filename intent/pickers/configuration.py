@@ -44,7 +44,7 @@ def _read(config: str) -> tuple[Object, str]:
     if config.count("[") + config.count("{") > BRACKETS:
         return {}, f"has more than {BRACKETS} brackets; use block style"
     try:
-        documents = [one for one in yaml.load(config, yaml.Plain) if one is not None]
+        documents = [document for document in yaml.load(config, yaml.Plain) if document is not None]
     except yaml.UNREADABLE as error:
         return {}, f"must be YAML or JSON: {yaml.problem(error)}"
     if len(documents) != 1 or not isinstance(documents[0], dict):
