@@ -43,8 +43,8 @@ def crd() -> Object:
 @cache
 def schema() -> Object:
     """Return the schema of the whole object."""
-    made = InferenceTemplate.model_json_schema()
-    whole = structural(made, made["$defs"])
+    generated = InferenceTemplate.model_json_schema()
+    whole = structural(generated, generated["$defs"])
     spec = part(whole["properties"]["spec"])
     pods, router = spec["properties"]["pods"]["items"]["properties"], spec["properties"]["router"]
     pods["template"] = described(pods["template"], replace(schemas()[POD_TEMPLATE], root=pod_template()))
@@ -63,7 +63,7 @@ def pod_template() -> Object:
 
 def part(node: Object, field: str = "") -> Object:
     """Return the schema of a part of what `node` describes; `field` is the name of the list of an item."""
-    kept = {key: one for key, one in node.items() if key not in _OF_A_WHOLE}
+    kept = {key: value for key, value in node.items() if key not in _OF_A_WHOLE}
     keys = [key for key in MERGE_KEYS.get(field, ()) if key not in KEY_DEFAULTS]
     if keys and kept.get("type") == "object":
         kept["required"] = keys
@@ -75,7 +75,7 @@ def part(node: Object, field: str = "") -> Object:
 def with_variables(node: Object, _field: str = "") -> Object:
     """Return a schema in which a number, or a quantity, may be a variable."""
     if node.get("type") == "integer":
-        kept: Object = {key: one for key, one in node.items() if key not in _NUMBER}
+        kept: Object = {key: value for key, value in node.items() if key not in _NUMBER}
         return kept | {"x-kubernetes-int-or-string": True, "pattern": VARIABLE}
     if node.get("x-kubernetes-int-or-string") and "pattern" in node:
         return node | {"pattern": f"{VARIABLE}|{node['pattern']}"}
@@ -84,15 +84,15 @@ def with_variables(node: Object, _field: str = "") -> Object:
 
 def _each(node: Object, change: Any) -> Object:
     """Return a schema with the schemas of its fields, items and values changed."""
-    made = dict(node)
+    changed = dict(node)
     if "properties" in node:
         fields = node["properties"].items()
-        made["properties"] = {name: _of_field(name, one, change) for name, one in fields}
+        changed["properties"] = {name: _of_field(name, field, change) for name, field in fields}
     if isinstance(node.get("additionalProperties"), dict):
-        made["additionalProperties"] = change(node["additionalProperties"])
-    return made
+        changed["additionalProperties"] = change(node["additionalProperties"])
+    return changed
 
 
 def _of_field(name: str, node: Object, change: Any) -> Object:
-    made: Object = change(node)
-    return made | {"items": change(node["items"], name)} if "items" in node else made
+    changed: Object = change(node)
+    return changed | {"items": change(node["items"], name)} if "items" in node else changed

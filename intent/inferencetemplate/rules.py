@@ -33,7 +33,7 @@ def too_large(template: Object) -> FieldError | None:
             f"has {size} bytes as JSON, and the limit is {LARGEST}: split it, and name both in base-refs"
         )
         return FieldError("spec", None, message, TOO_LARGE)
-    pods = [mapping(one).get("template") for one in listed(mapping(spec).get("pods"))]
+    pods = [mapping(entry).get("template") for entry in listed(mapping(spec).get("pods"))]
     return budget.of_template(template, pods)
 
 
@@ -44,8 +44,8 @@ def findings(template: Object) -> Iterator[FieldError]:
         yield over
         return
     spec = mapping(template.get("spec"))
-    for at, one in enumerate(listed(spec.get("pods"))):
-        path, pods = f"spec.pods[{at}]", mapping(one)
+    for index, entry in enumerate(listed(spec.get("pods"))):
+        path, pods = f"spec.pods[{index}]", mapping(entry)
         yield from _removals(listed(pods.get("remove")), f"{path}.remove")
         yield from _repeated(pods.get("template"), f"{path}.template")
         yield from _variables(pods.get("template"), f"{path}.template")
@@ -63,10 +63,12 @@ def _unused(lora: Object) -> Iterator[FieldError]:
                 "reaches no service without adapters: add adapters, or set it in the service, beside its own"
             )
             yield FieldError(f"spec.lora.{name}", _scalar(lora[name]), message, UNUSED)
-    for at, one in enumerate(map(mapping, adapters)):
-        if one.get("priority") is not None:
+    for index, adapter in enumerate(map(mapping, adapters)):
+        if adapter.get("priority") is not None:
             message = "reaches no service: set it in spec.lora.adapters of the InferenceService"
-            yield FieldError(f"spec.lora.adapters[{at}].priority", _scalar(one["priority"]), message, UNUSED)
+            yield FieldError(
+                f"spec.lora.adapters[{index}].priority", _scalar(adapter["priority"]), message, UNUSED
+            )
 
 
 # --- variables ---------------------------------------------------------------------------------------
@@ -86,8 +88,8 @@ def _nodes(node: Any, path: str) -> Iterator[tuple[str, Any]]:
         for key, value in node.items():
             yield from _nodes(value, f"{path}.{key}")
     elif isinstance(node, list):
-        for at, value in enumerate(node):
-            yield from _nodes(value, f"{path}[{at}]")
+        for index, value in enumerate(node):
+            yield from _nodes(value, f"{path}[{index}]")
 
 
 # --- items -------------------------------------------------------------------------------------------
@@ -103,14 +105,14 @@ def _repeated(template: Any, path: str) -> Iterator[FieldError]:
 
 def _twice(field: str, items: list[Any], path: str) -> Iterator[FieldError]:
     first: dict[str, int] = {}
-    for at, item in enumerate(items):
+    for index, item in enumerate(items):
         if not isinstance(item, dict):
             continue
         key = repr(identity(field, item))
-        if first.setdefault(key, at) != at:
+        if first.setdefault(key, index) != index:
             keys = " and ".join(MERGE_KEYS[field])
             message = f"must differ from [{first[key]}]: it has the same {keys}"
-            yield FieldError(f"{path}[{at}]", None, message, MALFORMED)
+            yield FieldError(f"{path}[{index}]", None, message, MALFORMED)
 
 
 # --- removals ----------------------------------------------------------------------------------------
@@ -118,30 +120,30 @@ def _twice(field: str, items: list[Any], path: str) -> Iterator[FieldError]:
 
 def _removals(paths: list[Any], path: str) -> Iterator[FieldError]:
     """FI954: each path names something that a pod template may have."""
-    for at, one in enumerate(paths):
-        if isinstance(one, str) and (fault := removal_fault(one)):
-            yield FieldError(f"{path}[{at}]", one, fault, MALFORMED)
+    for index, removal in enumerate(paths):
+        if isinstance(removal, str) and (fault := removal_fault(removal)):
+            yield FieldError(f"{path}[{index}]", removal, fault, MALFORMED)
 
 
 def removal_fault(path: str) -> str:
     """Return what is wrong with a path of `remove`; empty for nothing."""
     try:
-        found = steps(path)
+        names = steps(path)
     except BadPathError:
         return "is no path: write it as containers/vllm/env/DEBUG, and a name that has a slash in brackets"
     node, done = pod_template(), "a pod template"
-    at = 0
-    while at < len(found):
-        name = found[at]
+    index = 0
+    while index < len(names):
+        name = names[index]
         fields = node.get("properties")
         if fields is not None and name not in fields:
             return f"{done} has no field {name}{suggested(nearest(name, fields))}"
         node = fields[name] if fields is not None else node.get("additionalProperties") or {}
-        done, at = name, at + 1
-        if node.get("type") == "array" and at < len(found):
+        done, index = name, index + 1
+        if node.get("type") == "array" and index < len(names):
             if name not in MERGE_KEYS and node["items"].get("type") != "string":
                 return f"the items of {name} have no names: remove {name} as a whole"
-            node, done, at = node["items"], f"an item of {name}", at + 1
+            node, done, index = node["items"], f"an item of {name}", index + 1
     return ""
 
 
