@@ -6,6 +6,7 @@ InferenceService has that path already.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from intent import Object, budget
@@ -15,6 +16,7 @@ from intent.gang import DISAGGREGATED
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
+from intent.resource import MOST, kind_of, violations_of
 from intent.service.allowed import brought, not_allowed
 from intent.service.routes import picker_of
 from intent.settings import Settings
@@ -50,12 +52,12 @@ def _findings(
     if over is not None:
         yield over
         return
-    service, errors = read(live)
+    service, errors = _read(live)
     if service is None:
         yield from errors
         return
     known_service, _ = read(old)
-    yield from ratcheted(errors, lambda: read(old)[1])
+    yield from ratcheted(errors, lambda: _read(old)[1])
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}
@@ -75,6 +77,18 @@ def _findings(
     stays = known_service is not None and brought(known_service.router) == brought(service.router)
     for finding in not_allowed(service.router, settings) if service.router else ():
         yield replace(finding, softened=stays)
+
+
+def _read(obj: Object | None) -> tuple[InferenceServiceIntent | None, list[FieldError]]:
+    """Read an object, and report what its schema refuses.
+
+    The API server leaves the ranges of formats to Go's types, which the LeaderWorkerSet of a role has.
+    """
+    service, errors = read(obj)
+    kind = kind_of(obj or {})
+    refused = list(islice(violations_of(obj, kind), MOST)) if obj and kind else []
+    reported = {error.path for error in refused}
+    return service, [*refused, *(error for error in errors if error.path not in reported)]
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:

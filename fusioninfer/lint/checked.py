@@ -14,7 +14,7 @@ from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
-from intent.resource import FileKind, kind_of, violations_of
+from intent.resource import MOST, FileKind, kind_of, violations_of
 from intent.schema import INVALID
 from intent.settings import Settings
 from intent.shapes import labels
@@ -22,8 +22,6 @@ from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 
 VERSION: Final = "FI922"
-MOST: Final = 100
-"""The most violations of one object that are reported."""
 Written = Callable[[FieldError], FieldError]
 """Returns a finding with the path that the author of the document wrote."""
 

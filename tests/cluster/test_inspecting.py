@@ -199,8 +199,7 @@ def test_why_follows_a_service_from_its_first_role_until_it_serves(served: Clust
     explained(served, space, "WaitingForResources")
 
     add_gpu_nodes(served, 3)
-    until(lambda: "would start" in cause(served, space)["message"], "a node is missing", seconds=PATIENCE)
-    assert "large enough" in cause(served, space)["message"]
+    until(lambda: "Insufficient" in cause(served, space)["message"], "a resource is named", seconds=PATIENCE)
 
     add_gpu_nodes(served, 1)
     explained(served, space, "")
