@@ -85,8 +85,9 @@ def _read(obj: Object | None) -> tuple[InferenceServiceIntent | None, list[Field
     The API server leaves the ranges of formats to Go's types, which the LeaderWorkerSet of a role has.
     """
     service, errors = read(obj)
-    kind = kind_of(obj or {})
-    refused = list(islice(violations_of(obj, kind), MOST)) if obj and kind else []
+    known = {key: value for key, value in metadata(obj).items() if key != "managedFields"}
+    whole, kind = {**(obj or {}), "metadata": known}, kind_of(obj or {})
+    refused = list(islice(violations_of(whole, kind), MOST)) if kind else []
     reported = {error.path for error in refused}
     return service, [*refused, *(error for error in errors if error.path not in reported)]
 

@@ -292,6 +292,12 @@ def test_a_denial_names_its_kind() -> None:
     assert (details["kind"], details["name"]) == ("InferenceService", "svc")
 
 
+def test_the_managers_of_fields_are_left_to_the_api_server() -> None:
+    managers = [{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:spec": {}}}]
+
+    assert reviewed(review.validate, changed(isvc(), "metadata.managedFields", managers))["allowed"] is True
+
+
 @pytest.mark.parametrize("kind", [["InferenceService"], {}, None, 7])
 def test_a_kind_that_is_no_string_is_answered(kind: Any) -> None:
     assert reviewed(review.validate, isvc() | {"kind": kind})["allowed"] is True
