@@ -39,10 +39,10 @@ STRICTER: Final = (
         '            lambda name: set(name) <= set("-abcdefghijklmnopqrstuvwxyz"),\n',
     ),
     Change(
-        "    return _service(found) if found else None, (*unreadable, *rules)\n",
-        '    if found and found.metadata.get("name") == "out-of-date":\n'
+        "    return _service(service) if service else None, (*unreadable, *rules)\n",
+        '    if service and service.metadata.get("name") == "out-of-date":\n'
         '        rules.append(FieldError("spec", 1, "is out of date", "FI703"))\n'
-        "    return _service(found) if found else None, (*unreadable, *rules)\n",
+        "    return _service(service) if service else None, (*unreadable, *rules)\n",
     ),
 )
 NEXT: Final = (*OTHER_RECORDS, *OTHER_RULES, *STRICTER)
