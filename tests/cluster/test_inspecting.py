@@ -199,7 +199,8 @@ def test_why_follows_a_service_from_its_first_role_until_it_serves(served: Clust
     explained(served, space, "WaitingForResources")
 
     add_gpu_nodes(served, 3)
-    until(lambda: "Insufficient" in cause(served, space)["message"], "a resource is named", seconds=PATIENCE)
+    until(lambda: "would start" in cause(served, space)["message"], "a node is missing", seconds=PATIENCE)
+    assert "large enough" in cause(served, space)["message"]
 
     add_gpu_nodes(served, 1)
     explained(served, space, "")

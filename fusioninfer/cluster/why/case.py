@@ -41,7 +41,7 @@ class Case:
     pods: tuple[Object, ...] = ()
     """The pods of its LeaderWorkerSets, and its other pods."""
     answers: Mapping[str, Answer] = field(default_factory=dict)
-    """Further readings: events, lease, queues."""
+    """Further readings: events, nodes, placed (the pods on nodes), lease, queues."""
     logs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Ends of logs, by pod and container."""
     now: datetime = EPOCH

@@ -20,6 +20,8 @@ from sync.kinds import INFERENCE_SERVICE, LWS, POD
 from sync.observed.pod import project
 
 MOST_LOGS: Final = 3
+PLACED: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+"""The pods that use nodes."""
 
 
 async def read_case(reader: Reader, word: str, namespace: str) -> Case:
@@ -36,7 +38,8 @@ async def read_case(reader: Reader, word: str, namespace: str) -> Case:
     if listed.unknown:
         raise UnreachableError(f"cannot list pods in namespace {namespace}: {listed.unknown}")
     pods = tuple(pod for pod in listed.objects if _is_of(read, pod))
-    read = replace(read, pods=pods, answers=await _others(reader, namespace))
+    waits = any(not project(pod).scheduled for pod in pods)
+    read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
 
 
@@ -46,14 +49,18 @@ def _is_of(read: Case, pod: Object) -> bool:
     return is_labelled or labels(pod).get(LWS_NAME) in {name_of(lws) for lws in read.sets}
 
 
-async def _others(reader: Reader, namespace: str) -> dict[str, Answer]:
-    """Read what is beside the service."""
-    events, queues, lease = await asyncio.gather(
-        reader.every(api_path("/api/v1/namespaces", namespace, "events"), fields="type=Warning"),
-        reader.every("/apis/scheduling.volcano.sh/v1beta1/queues"),
+async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[str, Answer]:
+    """Read what is beside the service. The pods on all nodes are many: they are read if capacity counts."""
+    nodes = {"nodes": ("/api/v1/nodes", ""), "placed": ("/api/v1/pods", PLACED)} if with_nodes else {}
+    lists = nodes | {
+        "events": (api_path("/api/v1/namespaces", namespace, "events"), "type=Warning"),
+        "queues": ("/apis/scheduling.volcano.sh/v1beta1/queues", ""),
+    }
+    *answers, lease = await asyncio.gather(
+        *(reader.every(path, fields=fields) for path, fields in lists.values()),
         reader.one(lease_path(SYSTEM_NAMESPACE)),
     )
-    return {"events": events, "queues": queues, "lease": lease}
+    return dict(zip(lists, answers, strict=True)) | {"lease": lease}
 
 
 async def _logs(reader: Reader, read: Case) -> dict[tuple[str, str], str]:

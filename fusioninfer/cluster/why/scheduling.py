@@ -8,7 +8,11 @@ from fusioninfer.cluster.why.cause import Cause, Effect, cause
 from intent import Object
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text
+from plan.amounts import PlanError
 from plan.demand import DEFAULT_SCHEDULER
+from plan.forecast import forecast
+from plan.supply import supplies
+from plan.workload import workloads
 from sync.kinds import POD_GROUP
 from sync.observed import lws as observed_lws
 from sync.observed.condition import shortened
@@ -49,9 +53,26 @@ def scheduling(case: Case) -> Iterator[Cause]:
     if verdict.reason == "WaitingForPodGroup" and case.live.answer(POD_GROUP.kind).unknown:
         return
     effect: Effect = "degrades" if verdict.reason == "PartlyScheduled" else "blocks"
+    message = verdict.message
     if verdict.reason in {"WaitingForResources", "PartlyScheduled"}:
         yield from _waiting(case, effect)
-    yield cause(verdict.reason, case.title, verdict.message, effect)
+        message += _planned(case)
+    yield cause(verdict.reason, case.title, message, effect)
+
+
+def _planned(case: Case) -> str:
+    """Return what a plan says about the service, as the end of a message; empty if that is not known."""
+    nodes, placed = case.answer("nodes"), case.answer("placed")
+    if nodes.unknown or placed.unknown:
+        return ""
+    try:
+        planned = workloads((*case.sets, *case.live.of(POD_GROUP)), case.pods)
+    except PlanError:
+        return ""
+    there = supplies(nodes.objects, placed.objects)
+    plan = forecast(planned, there, present=len(there))
+    unknown = (workload.unknown for workload in plan.workloads if workload.unknown)
+    return "".join(f". {line}" for line in (*unknown, *plan.waiting, *plan.further))
 
 
 def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:

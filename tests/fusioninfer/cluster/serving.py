@@ -70,6 +70,15 @@ def unready(one: Object, container: Object | None = None, **status: Any) -> Obje
 PODS: Final = tuple(pod(name, index) for name in ("p", "d") for index in (0, 1))
 
 
+def node(name: str, gpus: int) -> Object:
+    """Return a node that is ready."""
+    status = {
+        "allocatable": {"cpu": "64", "nvidia.com/gpu": str(gpus)},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    return {"metadata": {"name": name}, "status": status}
+
+
 def event(kind: str, name: str, reason: str, message: str) -> Object:
     """Return a Warning Event."""
     about = {"kind": kind, "name": name}
@@ -93,6 +102,8 @@ def serving() -> Case:
         made.append(obj)
     answers = {
         "events": Answer(),
+        "nodes": Answer((node("gpu-0", 8), node("gpu-1", 8))),
+        "placed": Answer(PODS),
         "queues": Answer(({"metadata": {"name": "default"}, "status": {"state": "Open"}},)),
         "lease": Answer((lease(),)),
     }

@@ -24,6 +24,7 @@ from tests.fusioninfer.cluster.serving import (
     both,
     event,
     held,
+    node,
     pod,
     reading,
     serving,
@@ -164,8 +165,13 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
         both(
             with_sets(requesting),
             with_pods(*HELD),
+            reading("nodes", node("gpu-0", 8), node("gpu-1", 8)),
+            reading("placed", pod("x")),
         ),
-        "The scheduler says: 0/2 nodes are unavailable",
+        (
+            "The scheduler says: 0/2 nodes are unavailable. prefill waits: 1 of 2 pods have room; a pod "
+            "requests 8 nvidia.com/gpu; of 2 nodes, 1 in use (nvidia.com/gpu), 1 large enough. 1 more node"
+        ),
     ),
     "FI413": (
         with_pods(unready(LEADER, ended(1)), unready(WORKER, waiting("ImagePullBackOff", "no such image"))),
@@ -274,6 +280,18 @@ def test_a_replica_beyond_the_first_that_waits_only_degrades() -> None:
     first, *_ = found(more)
 
     assert (first.reason, first.effect) == ("PartlyScheduled", "degrades")
+
+
+def test_claimed_devices_have_no_room_that_is_known() -> None:
+    def ask(obj: Object) -> None:
+        claims = [{"name": "gpus", "resourceClaimTemplateName": "four"}]
+        own = {"containers": [{"name": "vllm"}], "resourceClaims": claims}
+        obj["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"] |= own
+
+    first, *_ = found(both(with_sets(ask), with_pods(*HELD), reading("nodes", node("gpu-0", 8))))
+
+    assert "would start" not in first.message
+    assert "r1: not known whether its pods have room: claim gpus" in first.message
 
 
 def test_a_pod_that_failed_as_a_whole_names_no_container() -> None:
