@@ -17,8 +17,6 @@ from sync.status.reasons import STATES, Verdict
 from sync.status.routes import routes_ready
 
 WAITING: Final = "FI410"
-OF_NODES: Final = " nodes are "
-"""What a message about the nodes has: `0/4 nodes are available: 4 Insufficient nvidia.com/gpu`."""
 KEPT: Final = "pods keep what they have until a refresh"
 FOLLOWED: Final = "the service follows, and pods get it once admission allows it"
 
@@ -46,7 +44,7 @@ def scheduled(seen: Observed) -> Verdict:
         return Verdict("NotObserved", late)
     partly = [role for role in roles if role.placed < role.desired]
     if partly:
-        return Verdict("PartlyScheduled", "; ".join(map(_partly, partly)) + _quote(partly))
+        return Verdict("PartlyScheduled", "; ".join(map(_partly, partly)))
     return Verdict("AllScheduled", "every replica is on nodes")
 
 
@@ -64,17 +62,8 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
         )
     text = "; ".join(f"role {role.name} {_waits(role)}" for role in waiting)
     group = seen.pod_group.message if seen.pod_group else ""
-    return Verdict("WaitingForResources", text + _quote(waiting, group))
-
-
-def _quote(roles: Iterable[RoleView], group: str = "") -> str:
-    """Return the scheduler's words: of its messages the first one that says what nodes lack.
-
-    Volcano also tells pods that they wait for others of their gang. `group`: its message about the gang.
-    """
-    messages = [*(message for role in roles for message in role.held), *([group] if group else [])]
-    said = min(messages, key=lambda message: OF_NODES not in message, default="")
-    return f". The scheduler says: {said}" if said else ""
+    quote = next((role.held for role in waiting if role.held), group)
+    return Verdict("WaitingForResources", f"{text}. The scheduler says: {quote}" if quote else text)
 
 
 def _waits(role: RoleView) -> str:

@@ -46,9 +46,9 @@ class RoleView:
         return (pod for group in self.groups for pod in group)
 
     @property
-    def held(self) -> Iterator[str]:
-        """The scheduler's messages about pods that need a node."""
-        return (pod.held for pod in self.pods if pod.held)
+    def held(self) -> str:
+        """The scheduler's message about one of the pods; empty if there is none."""
+        return next((pod.held for pod in self.pods if pod.held), "")
 
 
 def views(

@@ -27,7 +27,6 @@ D_WAITS = waiting("decode", 0, 4)
 MORE = waiting("decode", 1, 4)
 LACKS: Final = "role decode waits for nodes for %s"
 FOUR: Final = LACKS % "4 pods"
-BOTH: Final = f"role prefill waits for nodes for 2 pods; {FOUR}"
 PARTLY: Final = "role decode has 1 of 2 replicas on nodes, waits for nodes for %s pods"
 SHUT: Final = FieldError("metadata", None, "service r1 waits for role decode", "FI410")
 ONE: Final = RoleIntent("worker", "worker", {}, replicas=1)
@@ -47,11 +46,6 @@ RESIZED: Final = seen(
     service=service(*decoders(replicas=2, nodes=5)),
 )
 BETWEEN: Final = group("decode", 0, 1, group_size=2) + group("decode", 0, 3, group_size=4)[1:]
-ALLOCATED: Final = (
-    "Pod team-a/r1-decode-0-0 can possibly be assigned to gpu-1, once minAvailable is satisfied"
-)
-NO_NODE: Final = "0/2 nodes are unavailable: 2 Insufficient nvidia.com/gpu."
-GANG: Final = waiting("decode", 0, 1, held=ALLOCATED) + waiting("decode", 0, 4, held=NO_NODE)[1:]
 UNSCHEDULABLE: Final = PodGroup("default", "qwen", message="4/6 tasks in gang unschedulable")
 CASES: Final[dict[str, Case]] = {
     "all pods on nodes": (seen(), "True AllScheduled"),
@@ -59,7 +53,7 @@ CASES: Final[dict[str, Case]] = {
     "a role waits": (seen(P0, D_WAITS, MORE), f"False WaitingForResources: {FOUR}"),
     "two roles wait": (
         seen(P_WAITS, D_WAITS),
-        f"False WaitingForResources: {BOTH}",
+        f"False WaitingForResources: role prefill waits for nodes for 2 pods; {FOUR}",
     ),
     "a group with half of its pods on nodes": (
         seen(P0, D0[:2] + D_WAITS[2:]),
@@ -82,14 +76,6 @@ CASES: Final[dict[str, Case]] = {
     "Volcano is quoted where the pods have no message": (
         seen(P0, D_WAITS, pod_group=UNSCHEDULABLE),
         f"False WaitingForResources: {FOUR}. The scheduler says: 4/6 tasks in gang unschedulable",
-    ),
-    "what Volcano says of nodes comes before what it says of the gang": (
-        seen(waiting("prefill", 0, 2, held=UNSCHEDULABLE.message), GANG, pod_group=UNSCHEDULABLE),
-        f"False WaitingForResources: {BOTH}. The scheduler says: {NO_NODE}",
-    ),
-    "the scheduler is quoted about a further replica": (
-        seen(P0, D0, waiting("decode", 1, 4, held=NO_NODE)),
-        f"True PartlyScheduled: {PARTLY % 4}. The scheduler says: {NO_NODE}",
     ),
     "a gang without its PodGroup": (seen(P_WAITS, D_WAITS, pod_group=None), "False WaitingForPodGroup"),
     "a single pod needs none": (
