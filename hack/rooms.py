@@ -22,9 +22,9 @@ ROOMS: Final[Mapping[str, Room]] = {
     "webhook": Room(("webhook",), 10_516, 8_100),
     "intent": Room(("intent",), 8_787, 9_100),
     "catalog": Room(("catalog",), 1_871, 2_300),
-    "controller": Room(("sync", "kube", "certs"), 9_199, 8_100),
-    "command": Room(("fusioninfer", "server", "importer", "plan"), 10_480, 10_000),
-    "tests": Room(("tests",), 83_482, 70_000),
+    "controller": Room(("sync", "kube", "certs"), 9_243, 8_100),
+    "command": Room(("fusioninfer", "server", "importer", "plan"), 10_508, 10_000),
+    "tests": Room(("tests",), 83_515, 70_000),
     "hack": Room(("hack",), 4_061, 3_900),
 }
 

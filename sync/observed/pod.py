@@ -1,10 +1,13 @@
 """Projection of a pod: its group, whether it is scheduled and ready, and why not."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from intent import Object
+from intent.accelerators import read
 from intent.annotations import (
     ACTIVE_PORTS,
     COMPONENT_TYPE,
@@ -18,6 +21,9 @@ from intent.container import generation_of
 from intent.shapes import EMPTY, listed, mapping, number, text
 from sync.observed.cached import Row, identity, shared
 from sync.observed.condition import shortened
+
+AcceleratorCounts = tuple[tuple[str, int], ...]
+"""Resources and their amounts, sorted by name."""
 
 CRASHED: Final = "FI412"
 FAILURES: Final[Mapping[str, str]] = {
@@ -68,6 +74,7 @@ class ObservedPod(Row):
     scheduled: bool = False
     held: str = ""
     """Why it is not scheduled: the scheduler's message."""
+    accelerators: AcceleratorCounts = ()
     failure: Failure | None = None
     deleting: bool = False
     component_type: str = ""
@@ -95,6 +102,7 @@ def project(obj: Object) -> ObservedPod:
         ready=ready.get("status") == "True",
         scheduled=bool(text(spec.get("nodeName"))),
         held=shortened(placed.get("message")) if placed.get("status") == "False" else "",
+        accelerators=accelerators(spec),
         failure=_failure(status, deleting=deleting),
         deleting=deleting,
         component_type=shared(labels.get(COMPONENT_TYPE)),
@@ -108,6 +116,22 @@ def _group_size(metadata: Object) -> int:
     """Read the size of the group, which LeaderWorkerSet writes on each pod; 0 if it is no number."""
     size = text(mapping(metadata.get("annotations")).get(GROUP_SIZE))
     return int(size) if size.isdecimal() and len(size) < 10 else 0
+
+
+def accelerators(spec: Object) -> AcceleratorCounts:
+    """Return the sum of what the containers of a pod request."""
+    total: Counter[str] = Counter()
+    for container in listed(spec.get("containers")):
+        requested = read(mapping(container).get("resources"), "", [])
+        if requested.resource:
+            total[requested.resource] += requested.count
+    return _one(tuple(sorted(total.items())))
+
+
+@lru_cache(maxsize=128)
+def _one(amounts: AcceleratorCounts) -> AcceleratorCounts:
+    """Return equal amounts, which most pods of a cluster have, as one object in memory."""
+    return amounts
 
 
 # --- what keeps it from running ---------------------------------------------------------------------

@@ -5,13 +5,13 @@ of the present generation is `NotObserved` instead; `Initialized` depends only o
 checked.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from intent.errors import counted
 from intent.gang import needs_gang
 from sync.status.components import crash, phase
-from sync.status.groups import RoleView, absent, group_size
+from sync.status.groups import RoleView, Wait, absent, group_size
 from sync.status.observed import Observed, behind, cause
 from sync.status.reasons import STATES, Verdict
 from sync.status.routes import routes_ready
@@ -52,22 +52,23 @@ def _blocked(seen: Observed, roles: list[RoleView]) -> Verdict:
     """Return why no replica of these roles is on nodes."""
     if waits_for := next((error.message for error in seen.errors if error.code == WAITING), ""):
         return Verdict("WaitingForRole", waits_for)
-    waiting = [role for role in roles if role.waiting]
-    if not waiting:
+    missing = {role.name: role.wait for role in roles if role.wait}
+    if not missing:
         return Verdict("PodsMissing", "; ".join(map(_short_of_pods, roles)))
     scheduler, parts = seen.service.scheduler, [one.role for one in roles]
     if seen.pod_group is None and any(needs_gang(one.nodes, one.component_type, scheduler) for one in parts):
         return Verdict(
             "WaitingForPodGroup", f"pods wait for PodGroup {seen.service.name}, which does not exist"
         )
-    text = "; ".join(f"role {role.name} {_waits(role)}" for role in waiting)
+    return Verdict("WaitingForResources", _with_quote(missing, seen))
+
+
+def _with_quote(missing: Mapping[str, Wait], seen: Observed) -> str:
+    """Return what roles wait for, and quote the scheduler once."""
     group = seen.pod_group.message if seen.pod_group else ""
-    quote = next((role.held for role in waiting if role.held), group)
-    return Verdict("WaitingForResources", f"{text}. The scheduler says: {quote}" if quote else text)
-
-
-def _waits(role: RoleView) -> str:
-    return f"waits for nodes for {counted(role.waiting, 'pod')}"
+    quote = next((one.message for one in missing.values() if one.message), group)
+    text = "; ".join(f"role {name} {wait}" for name, wait in missing.items())
+    return f"{text}. The scheduler says: {quote}" if quote else text
 
 
 def _short_of_pods(one: RoleView) -> str:
@@ -79,7 +80,7 @@ def _short_of_pods(one: RoleView) -> str:
 
 def _partly(role: RoleView) -> str:
     has = f"role {role.name} has {role.placed} of {counted(role.desired, 'replica')} on nodes"
-    return f"{has}, {_waits(role)}" if role.waiting else has
+    return f"{has}, {role.wait}" if role.wait else has
 
 
 # --- TemplatesApplied ------------------------------------------------------------------------------

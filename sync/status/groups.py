@@ -5,15 +5,33 @@ size is that of its own revision: while a role is resized, groups of the previou
 replaced.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from intent.errors import counted
 from intent.inferenceservice.read import RoleIntent
 from sync.observed.lws import LeaderWorkerSet
-from sync.observed.pod import ObservedPod
+from sync.observed.pod import AcceleratorCounts, ObservedPod
 
 Group = tuple[ObservedPod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a role needs before its next replica, or all others, can be scheduled."""
+
+    pods: int
+    accelerators: AcceleratorCounts = ()
+    message: str = ""
+    """The scheduler's message about one of the pods."""
+
+    def __str__(self) -> str:
+        """Return the text for a message: `waits for 32 more nvidia.com/gpu (4 pods)`."""
+        if not self.accelerators:
+            return f"waits for capacity for {counted(self.pods, 'pod')}"
+        amounts = " and ".join(f"{amount} more {resource}" for resource, amount in self.accelerators)
+        return f"waits for {amounts} ({counted(self.pods, 'pod')})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +50,11 @@ class RoleView:
     """The number of groups whose pods are all ready."""
     desired: int = 1
     """The replicas that it should have: an autoscaler's, else its author's."""
-    waiting: int = 0
-    """The pods that need a node: of its smallest such group if none is scheduled yet, else of all groups."""
+    wait: Wait | None = None
+    """What it waits for: its cheapest group if none is scheduled yet, else all that are not.
+
+    None if no pod of them waits for a node.
+    """
 
     @property
     def name(self) -> str:
@@ -44,11 +65,6 @@ class RoleView:
     def pods(self) -> Iterator[ObservedPod]:
         """The pods that are not being deleted."""
         return (pod for group in self.groups for pod in group)
-
-    @property
-    def held(self) -> str:
-        """The scheduler's message about one of the pods; empty if there is none."""
-        return next((pod.held for pod in self.pods if pod.held), "")
 
 
 def views(
@@ -70,19 +86,18 @@ def _view(role: RoleIntent, lws: LeaderWorkerSet | None, pods: tuple[ObservedPod
             found[pod.group].append(pod)
     groups = tuple(tuple(found[index]) for index in sorted(found))
     whole = [group for group in groups if not absent(group, role)]
-    placed = sum(all(pod.scheduled for pod in group) for group in whole)
+    placed = {group[0].group for group in whole if all(pod.scheduled for pod in group)}
     waiting = [
-        sum(not pod.scheduled for pod in group) + absent(group, role)
-        for group in groups
-        if any(not pod.scheduled for pod in group)
+        group for group in groups if group[0].group not in placed and any(not pod.scheduled for pod in group)
     ]
+    cheapest = min((_wait([group], role) for group in waiting), key=_cost, default=None)
     scaled = lws.replicas if lws and (lws.scaler or role.replicas is None) else role.replicas
     return RoleView(
         *(role, lws, pods, groups),
         desired=1 if scaled is None else scaled,
-        placed=placed,
+        placed=len(placed),
         ready=sum(all(pod.ready for pod in group) for group in whole),
-        waiting=sum(waiting) if placed else min(waiting, default=0),
+        wait=_wait(waiting, role) if placed and waiting else cheapest,
     )
 
 
@@ -94,3 +109,18 @@ def absent(group: Group, role: RoleIntent) -> int:
 def group_size(group: Group, role: RoleIntent) -> int:
     """Return the size of a group. While it is replaced it has pods of two sizes; then the larger one."""
     return max((pod.group_size for pod in group), default=0) or role.nodes
+
+
+def _wait(groups: list[Group], role: RoleIntent) -> Wait:
+    """Return the sum that groups lack; pods that do not exist yet will request what the others do."""
+    held = [pod for group in groups for pod in group if not pod.scheduled]
+    missing = [group[-1] for group in groups for _ in range(absent(group, role))]
+    total: Counter[str] = Counter()
+    for pod in (*held, *missing):
+        total.update(dict(pod.accelerators))
+    message = next((pod.held for pod in held if pod.held), "")
+    return Wait(len(held) + len(missing), tuple(sorted(total.items())), message)
+
+
+def _cost(one: Wait) -> tuple[int, int]:
+    return sum(amount for _, amount in one.accelerators), one.pods

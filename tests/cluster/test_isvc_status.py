@@ -136,8 +136,8 @@ def test_the_status_reports_what_each_role_waits_for(life: Life) -> None:
     message = conditions(life.steps["no nodes"])["Scheduled"]["message"]
 
     assert message.startswith(
-        "role prefill waits for nodes for 2 pods; role decode waits for nodes for 4 pods. "
-        "The scheduler says: "
+        "role prefill waits for 16 more nvidia.com/gpu (2 pods); "
+        "role decode waits for 32 more nvidia.com/gpu (4 pods). The scheduler says: "
     )
 
 

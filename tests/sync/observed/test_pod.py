@@ -10,6 +10,8 @@ from intent.annotations import LWS_NAME, SERVICE
 from sync.kinds import POD
 from sync.observed.pod import Failure, project
 
+GPU = {"resources": {"limits": {"nvidia.com/gpu": "8"}}}
+
 
 def pod(spec: Object | None = None, **status: Any) -> Object:
     """Return the second pod of group 1 of r1-decode."""
@@ -20,7 +22,7 @@ def pod(spec: Object | None = None, **status: Any) -> Object:
     }
     return {
         "metadata": {"namespace": "team-a", "name": "r1-decode-1-1", "labels": labels},
-        "spec": {"containers": [{"name": "vllm"}]} | (spec or {}),
+        "spec": {"containers": [{"name": "vllm", **GPU}]} | (spec or {}),
         "status": status,
     }
 
@@ -72,14 +74,21 @@ def test_pods_of_a_group_share_what_they_have_in_common() -> None:
     assert one.namespace is other.namespace
     assert one.service is other.service
     assert one.lws is other.lws
+    assert one.accelerators is other.accelerators
 
 
 def labelled() -> Object:
-    """Return a pod of a LeaderWorkerSet."""
-    found = pod()
+    """Return a pod of a LeaderWorkerSet with accelerators."""
+    found = pod({"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]})
     labels = {SERVICE: "a-service", LWS_NAME: "a-leaderworkerset"}
     found["metadata"] |= {"namespace": "a-namespace", "labels": labels}
     return found
+
+
+def test_accelerators_of_all_containers_are_summed_up() -> None:
+    row = project(pod({"containers": [GPU, GPU, {"resources": {"limits": {"cpu": "4"}}}]}))
+
+    assert row.accelerators == (("nvidia.com/gpu", 16),)
 
 
 def going(obj: Object) -> Object:

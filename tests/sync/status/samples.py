@@ -11,7 +11,7 @@ from intent.errors import FieldError
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from sync.observed.condition import ObservedCondition
 from sync.observed.lws import LeaderWorkerSet
-from sync.observed.pod import Failure, ObservedPod
+from sync.observed.pod import AcceleratorCounts, Failure, ObservedPod
 from sync.observed.pod_group import PodGroup
 from sync.observed.routes import Deployment, Gateway, HTTPRoute, InferencePool, Listener, Parent, ParentStatus
 from sync.status import status
@@ -21,6 +21,7 @@ Case = tuple[Observed, str]
 """What is observed, and a condition's status and reason, with `: ` and its message if that matters."""
 NOW: Final = "2026-01-01T12:00:00Z"
 LATER: Final = "2026-01-01T12:00:05Z"
+GPUS: Final = (("nvidia.com/gpu", 8),)
 PREFILL: Final = RoleIntent("prefill", "prefiller", {}, replicas=1, nodes=2)
 DECODE: Final = RoleIntent("decode", "decoder", {}, replicas=2, nodes=4)
 GATEWAY: Final = Parent("team-a", "gw")
@@ -38,9 +39,11 @@ def lws(role: str, **fields: Any) -> LeaderWorkerSet:
     return LeaderWorkerSet(f"r1-{role}", **({"generation": 1, "observed": 1} | fields))
 
 
-def group(role: str, index: int, size: int, **fields: Any) -> tuple[ObservedPod, ...]:
+def group(
+    role: str, index: int, size: int, accelerators: AcceleratorCounts = GPUS, **fields: Any
+) -> tuple[ObservedPod, ...]:
     """Return the pods of one group, on nodes and ready."""
-    known: dict[str, Any] = {"scheduled": True, "ready": True} | fields
+    known: dict[str, Any] = {"scheduled": True, "ready": True, "accelerators": accelerators} | fields
     names = (f"r1-{role}-{index}-{number}" for number in range(size))
     return tuple(ObservedPod("team-a", name, lws=f"r1-{role}", group=str(index), **known) for name in names)
 

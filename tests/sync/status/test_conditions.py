@@ -45,7 +45,7 @@ WRONG: Final = FieldError("metadata", None, "service r1 waits for role decode", 
 TROUBLE: Final = FieldError("spec", None, "r1-decode is not written: 500", "FI872", softened=True)
 WORKS: Final = replace(routes(), settled=False)
 ONE_OF_TWO: Final = "role decode has 1 of 2 replicas ready"
-LACKS: Final = "role decode waits for nodes for 4 pods"
+LACKS: Final = "role decode waits for 32 more nvidia.com/gpu (4 pods)"
 REPAIR: Final = (
     "spec.roles[1].template: is required (FI108). "
     "To repair it: write the type that the LeaderWorkerSet API defines for the field"

@@ -50,6 +50,7 @@ PODS = st.builds(
     ready=st.booleans(),
     scheduled=st.booleans(),
     held=st.sampled_from(["", "no room"]),
+    accelerators=st.sampled_from([(), (("nvidia.com/gpu", 8),), (("amd.com/gpu", 1), ("google.com/tpu", 4))]),
     failure=st.none() | st.builds(pod.Failure, st.just("vllm"), st.sampled_from(["Evicted", *pod.FAILURES])),
     deleting=st.booleans(),
 )

@@ -25,9 +25,9 @@ from tests.sync.status.samples import (
 P_WAITS = waiting("prefill", 0, 2)
 D_WAITS = waiting("decode", 0, 4)
 MORE = waiting("decode", 1, 4)
-LACKS: Final = "role decode waits for nodes for %s"
-FOUR: Final = LACKS % "4 pods"
-PARTLY: Final = "role decode has 1 of 2 replicas on nodes, waits for nodes for %s pods"
+LACKS: Final = "role decode waits for %s more nvidia.com/gpu (%s)"
+FOUR: Final = LACKS % (32, "4 pods")
+PARTLY: Final = "role decode has 1 of 2 replicas on nodes, waits for %s more nvidia.com/gpu (%s pods)"
 SHUT: Final = FieldError("metadata", None, "service r1 waits for role decode", "FI410")
 ONE: Final = RoleIntent("worker", "worker", {}, replicas=1)
 LATE: Final = {"prefill": lws("prefill"), "decode": lws("decode", generation=2, observed=1)}
@@ -49,25 +49,29 @@ BETWEEN: Final = group("decode", 0, 1, group_size=2) + group("decode", 0, 3, gro
 UNSCHEDULABLE: Final = PodGroup("default", "qwen", message="4/6 tasks in gang unschedulable")
 CASES: Final[dict[str, Case]] = {
     "all pods on nodes": (seen(), "True AllScheduled"),
-    "one replica per role is enough": (seen(P0, D0, MORE), f"True PartlyScheduled: {PARTLY % 4}"),
-    "a role waits": (seen(P0, D_WAITS, MORE), f"False WaitingForResources: {FOUR}"),
+    "one replica per role is enough": (seen(P0, D0, MORE), f"True PartlyScheduled: {PARTLY % (32, 4)}"),
+    "a role waits for its accelerators": (seen(P0, D_WAITS, MORE), f"False WaitingForResources: {FOUR}"),
     "two roles wait": (
         seen(P_WAITS, D_WAITS),
-        f"False WaitingForResources: role prefill waits for nodes for 2 pods; {FOUR}",
+        f"False WaitingForResources: role prefill waits for 16 more nvidia.com/gpu (2 pods); {FOUR}",
     ),
     "a group with half of its pods on nodes": (
         seen(P0, D0[:2] + D_WAITS[2:]),
-        f"False WaitingForResources: {LACKS % '2 pods'}",
+        f"False WaitingForResources: {LACKS % (16, '2 pods')}",
     ),
     "pods that do not exist yet": (seen(P0, D_WAITS[:1]), f"False WaitingForResources: {FOUR}"),
-    "the smallest group counts": (
+    "the cheapest group counts": (
         seen(P0, D_WAITS, D1[:3] + MORE[3:]),
-        f"False WaitingForResources: {LACKS % '1 pod'}",
+        f"False WaitingForResources: {LACKS % (8, '1 pod')}",
     ),
-    "a group has the size of its own revision": (RESIZED, f"True PartlyScheduled: {PARTLY % 5}"),
+    "a group has the size of its own revision": (RESIZED, f"True PartlyScheduled: {PARTLY % (40, 5)}"),
     "a group between two sizes": (
         seen(P0, BETWEEN, service=service(*decoders(replicas=1, nodes=2))),
         f"False PodsMissing: {THREE_OF_FOUR}",
+    ),
+    "pods without accelerators": (
+        seen(P0, waiting("decode", 0, 4, accelerators=())),
+        "False WaitingForResources: role decode waits for capacity for 4 pods",
     ),
     "the scheduler is quoted": (
         seen(P0, waiting("decode", 0, 4, held="0/6 nodes are available")),
