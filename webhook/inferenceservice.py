@@ -88,8 +88,8 @@ def _read(obj: Object | None) -> tuple[InferenceServiceIntent | None, list[Field
     known = {key: value for key, value in metadata(obj).items() if key != "managedFields"}
     whole, kind = {**(obj or {}), "metadata": known}, kind_of(obj or {})
     refused = list(islice(violations_of(whole, kind), MOST)) if kind else []
-    reported = {error.path for error in refused}
-    return service, [*refused, *(error for error in errors if error.path not in reported)]
+    reported = {error.path for error in errors}
+    return service, [*errors, *(error for error in refused if error.path not in reported)]
 
 
 def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:

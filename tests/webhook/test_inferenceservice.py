@@ -87,7 +87,10 @@ def test_every_role_is_checked() -> None:
         (isvc(name="s" * 45), "FI109 spec.roles[0].name"),
         (isvc(annotations={"fusioninfer.io/skip": "all"}), "FI104 metadata.annotations[fusioninfer.io/skip]"),
         (isvc(worker(template=None)), "FI701 spec.roles[0].template"),
-        (isvc(worker(replicas=2**31)), "FI921 spec.roles[0].replicas"),
+        (
+            isvc(worker(template=template(container(ports=[{"containerPort": 2**31}])))),
+            "FI921 spec.roles[0].template.spec.containers[0].ports[0].containerPort",
+        ),
     ],
 )
 def test_a_finding_about_the_service_is_not_told_of_its_members(broken: Object, error: str) -> None:
@@ -124,7 +127,7 @@ def test_what_a_template_may_give_is_not_missed_on_an_update_either() -> None:
 def test_an_error_denies_without_a_generation() -> None:
     uncounted = isvc(worker(replicas="many"))
 
-    assert errors(check(uncounted, uncounted)) == ["FI921 spec.roles[0].replicas"]
+    assert errors(check(uncounted, uncounted)) == ["FI701 spec.roles[0].replicas"]
 
 
 MISPLACED = stored(isvc(annotations={"fusioninfer.io/strategy": "queue-size"}))
@@ -162,7 +165,7 @@ DENIED: dict[str, tuple[Object, Object, str]] = {
     "a spec that cannot be read": (
         UNREADABLE,
         rewritten(UNREADABLE, "spec.roles.0.multinode.nodeCount", 3),
-        "FI921 spec.roles[0].replicas",
+        "FI701 spec.roles[0].replicas",
     ),
     "a configuration": (
         configured(config()),
