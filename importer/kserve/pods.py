@@ -42,10 +42,9 @@ _NO_TLS: Final = default(
     "pods serve HTTP, as in KServe without enableLLMInferenceServiceTLS; with it, they lose TLS", note=True
 )
 _BY_SIDECAR: Final = default("FusionInfer adds a routing sidecar to decoders")
-_UNGUARDED: Final = Outcome(
-    "translated",
-    reason="it needs a ServiceAccount that may read the pool, so it is off: pods of other services "
-    "can be named as prefillers",
+_UNGUARDED: Final = told(
+    "it needs a ServiceAccount that may read the pool, so it is off: pods of other services can be named as "
+    "prefillers"
 )
 _INITIALIZER: Final = lost("FusionInfer downloads by itself; to change that, write the whole init container")
 _DISCOVERY: Final = lost("no script looks for network devices: set NCCL_IB_HCA and NCCL_IB_GID_INDEX")
