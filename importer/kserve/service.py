@@ -35,14 +35,14 @@ _ROUTED: Final = default("routes by the name of the model are written out")
 _STAYS: Final = "its command is no preset's, or only a shell can tell it; the pods start it as it is"
 
 
-def translated(number: int, service: Tree, account: Account) -> tuple[Tree, ...]:
-    """Return the InferenceService, and what has no place in it."""
+def translated(document: int, service: Tree, account: Account) -> tuple[Tree, ...]:
+    """Return the InferenceService, and what has no place in it; `document` is the index of the input."""
     spec = at(service, "spec")
     split = at(spec, "prefill") is not None
     workloads = {"decode" if split else "worker": spec}
     if split:
         workloads = {"prefill": at(spec, "prefill"), **workloads}
-    roles = [_role(name, workload, service, number, account) for name, workload in workloads.items()]
+    roles = [_role(name, workload, service, document, account) for name, workload in workloads.items()]
     routing, route = router(service, split=split, account=account)
     fields = {**_model(spec, account), "roles": [*roles, *([routing] if routing else [])]}
     obj = manifest(API_VERSION, KIND, _metadata(service, routing, account), fields)
@@ -91,7 +91,7 @@ def _model(spec: Tree, account: Account) -> dict[str, Tree]:
 # --- roles --------------------------------------------------------------------------------------------
 
 
-def _role(name: str, workload: Tree, service: Tree, number: int, account: Account) -> dict[str, Tree]:
+def _role(name: str, workload: Tree, service: Tree, document: int, account: Account) -> dict[str, Tree]:
     parallelism, has_workers = at(workload, "parallelism"), at(workload, "worker") is not None
     nodes = _nodes(parallelism) if has_workers else 1
     pods = [pod_of(at(workload, "template"), service, account)]
@@ -114,7 +114,7 @@ def _role(name: str, workload: Tree, service: Tree, number: int, account: Accoun
     launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
     if nodes > 1 and not is_plain:
         path = "spec.prefill.template" if name == "prefill" else "spec.template"
-        account.stays(number, path, _STAYS)
+        account.stays(document, path, _STAYS)
     for field, (pod, _), ours in zip(("template", "worker"), pods, (launcher, {}), strict=False):
         role[field] = _template(pod, workload, service, ours, account)
     return role

@@ -42,7 +42,6 @@ Long names of children are not shortened: the output has none of them.
 
 # --- the service by its names in Go -------------------------------------------------------------------
 
-
 _FIELDS: Final = (
     *("prefill", "parallelism", "template", "worker", "terminationGracePeriodSeconds"),
     *("tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert"),
