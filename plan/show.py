@@ -14,7 +14,6 @@ from plan.workload import Workload
 MOST_COLUMNS: Final = 12
 """The most groups that have a column each; of more, a column has the count of a role."""
 LETTERS: Final = {"prefiller": "P", "decoder": "D", "worker": "W", "encoder": "E"}
-NOT_KNOWN: Final = "not known"
 Row = tuple[str, ...]
 
 
@@ -47,7 +46,7 @@ def _cells(standing: Standing) -> list[tuple[str, str]]:
             turns = ["scheduled"] * started + ["uncertain"] * uncertain + ["pending"] * pending
             cells += [(role.label(group), turn) for group, turn in enumerate(turns)]
     cells.append(("capacity", f"{share}%"))
-    known = cells if share is not None else [(heading, NOT_KNOWN) for heading, _ in cells]
+    known = cells if share is not None else [(heading, "not known") for heading, _ in cells]
     return [*known, ("status", status(standing))]
 
 
