@@ -12,6 +12,7 @@ from fusioninfer.cli.options import (
     NAMESPACE,
     SELECTION,
     Selection,
+    echo_json,
     output_option,
     print_errors,
     read_settings,
@@ -181,6 +182,6 @@ def explain(*, selection: Selection, output: str, **where: Any) -> None:
     require(found, selection)
     explained = explanations.explain(read_documents, settings)
     if output == "json":
-        click.echo(documents.to_json([*map(explanations.as_json, explained)]))
+        echo_json([*map(explanations.as_json, explained)])
         return
     click.echo(explanations.as_text(explained) or "admission sets no fields")
