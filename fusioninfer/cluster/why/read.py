@@ -8,6 +8,7 @@ from typing import Final
 
 from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.installed import lease_path
+from fusioninfer.cluster.nodes import NOT_ENDED
 from fusioninfer.cluster.reader import Reader, UnreachableError
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of
@@ -20,7 +21,7 @@ from sync.kinds import INFERENCE_SERVICE, LWS, POD
 from sync.observed.pod import project
 
 MOST_LOGS: Final = 3
-PLACED: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+PLACED: Final = f"spec.nodeName!=,{NOT_ENDED}"
 """The pods that use nodes."""
 
 
