@@ -161,7 +161,7 @@ def read(obj: Any) -> ReadResult:
 
     Returns None if a field has the wrong type; otherwise it may still violate a rule. What only the schema of
     the definition refuses is for the API server, which checks it before it asks admission, and for
-    `intent.resource` in files.
+    `intent.resource`, in files and in `/validate`.
     """
     fields = {key: value for key, value in mapping(obj).items() if key != "status"}
     service, unreadable = _validated(fields)
