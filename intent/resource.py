@@ -27,9 +27,6 @@ from intent.names import is_subdomain
 from intent.schema import INVALID, REQUIRED, violations
 from intent.shapes import mapping, text
 
-MOST: Final = 100
-"""The most violations of one object that are reported."""
-
 
 @dataclass(frozen=True, slots=True)
 class FileKind:

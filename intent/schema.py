@@ -23,6 +23,8 @@ UNKNOWN: Final = "FI920"
 INVALID: Final = "FI921"
 LATER: Final = "FI925"
 """The code of a field that a later release than the schema's has; nothing else is wrong with it."""
+MOST: Final = 100
+"""The most violations of one object that are reported; it may have any number."""
 REQUIRED: Final = "is required"
 NO_FIELD: Final = "remove it: there is none of this name here"
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"

@@ -13,14 +13,15 @@ from intent import Object, budget
 from intent.annotations import INJECT, NO_ROUTING, Routing
 from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
+from intent.inferenceservice import crd
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.pickers.configuration import check_config
-from intent.resource import MOST, kind_of, violations_of
+from intent.schema import MOST, violations
 from intent.service.allowed import brought, not_allowed
 from intent.service.routes import picker_of
 from intent.settings import Settings
-from intent.shapes import annotations, metadata
+from intent.shapes import annotations, mapping, metadata
 from intent.template import Templates
 from webhook import check as leaderworkerset
 from webhook.expand import DEFAULTS
@@ -80,14 +81,12 @@ def _findings(
 
 
 def _read(obj: Object | None) -> tuple[InferenceServiceIntent | None, list[FieldError]]:
-    """Read an object, and report what its schema refuses.
+    """Read an object, and report what the schema of its spec refuses.
 
     The API server leaves the ranges of formats to Go's types, which the LeaderWorkerSet of a role has.
     """
     service, errors = read(obj)
-    known = {key: value for key, value in metadata(obj).items() if key != "managedFields"}
-    whole, kind = {**(obj or {}), "metadata": known}, kind_of(obj or {})
-    refused = list(islice(violations_of(whole, kind), MOST)) if kind else []
+    refused = islice(violations(mapping(obj).get("spec"), crd.schema()["properties"]["spec"], "spec"), MOST)
     reported = {error.path for error in errors}
     return service, [*errors, *(error for error in refused if error.path not in reported)]
 

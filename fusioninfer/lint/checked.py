@@ -14,8 +14,8 @@ from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
-from intent.resource import MOST, FileKind, kind_of, violations_of
-from intent.schema import INVALID
+from intent.resource import FileKind, kind_of, violations_of
+from intent.schema import INVALID, MOST
 from intent.settings import Settings
 from intent.shapes import labels
 from webhook import inferenceservice, inferencetemplate

@@ -34,6 +34,7 @@ from intent.lora import LIMITS
 from intent.lora import written as written_lora
 from intent.parallelism import written as written_sizes
 from intent.priority import as_text
+from intent.schema import MOST
 from intent.shapes import mapping, number, text, without_nulls
 from intent.sidecar import NO_OPTIONS, SidecarOptions, ordered
 
@@ -152,16 +153,13 @@ class InferenceServiceIntent:
 
 
 ReadResult = tuple[InferenceServiceIntent | None, tuple[FieldError, ...]]
-MOST: Final = 100
-"""The most fields that are reported as unreadable; an object may have any number."""
 
 
 def read(obj: Any) -> ReadResult:
     """Read an InferenceService, with all errors that need no other object.
 
-    Returns None if a field has the wrong type; otherwise it may still violate a rule. What only the schema of
-    the definition refuses is for the API server, which checks it before it asks admission, and for
-    `intent.resource`, in files and in `/validate`.
+    Returns None if a field has the wrong type; otherwise it may still violate a rule, and the schema of the
+    definition (`intent.schema`).
     """
     fields = {key: value for key, value in mapping(obj).items() if key != "status"}
     service, unreadable = _validated(fields)

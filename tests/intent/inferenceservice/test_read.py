@@ -7,7 +7,7 @@ import pytest
 from intent import Object
 from intent.annotations import Routing
 from intent.errors import FieldError
-from intent.inferenceservice.read import MOST, Router, read
+from intent.inferenceservice.read import Router, read
 from intent.inferenceservice.v1alpha1 import ConfigRef
 from tests.builders.isvc import decoder, encoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed, template
@@ -99,7 +99,7 @@ def test_a_field_of_the_wrong_type_is_reported_and_nothing_is_read(
 def test_the_number_of_findings_about_the_shape_is_bounded() -> None:
     many = changed(isvc(), "spec.schedulingStrategy", {str(at): at for at in range(1000)})
 
-    assert [one.path for one in read(many)[1]] == [f"spec.schedulingStrategy.{at}" for at in range(MOST)]
+    assert [one.path for one in read(many)[1]] == [f"spec.schedulingStrategy.{at}" for at in range(100)]
 
 
 @pytest.mark.parametrize("field", ["replicas", "multinode", "strategy", "gateway", "roleReplicas"])
