@@ -69,7 +69,7 @@ from webhook.state import (
     Withdrawn,
     state,
 )
-from webhook.templates.fill import with_containers, with_reason
+from webhook.templates.fill import with_reason, without_null_containers
 from webhook.write import Write, has_record, record_of, wrote_the_same
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
@@ -220,7 +220,7 @@ def _noted(live: Object, write: Write) -> Object:
     """
     if write.filling is None:
         return live
-    live = with_reason(with_containers(live), write.filling.errors)
+    live = with_reason(without_null_containers(live), write.filling.errors)
     if not write.filling.is_read:
         return live
     there, base = write.record.base, write.filling.base

@@ -312,7 +312,7 @@ def without_edits(sides: Sides, put_on: Object) -> Sides:
         or arguments(theirs[name]) == arguments(injected[name])
     }
     return sides._replace(
-        theirs=with_containers(sides.theirs, lambda item: edited.get(volume_of(item), item), INIT)
+        theirs=with_containers(sides.theirs, lambda item: edited.get(text(item.get("name")), item), INIT)
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.annotations import EXPANSION, PREFIX
-from intent.shapes import annotations, labels, listed, mapping
+from intent.shapes import annotations, labels, listed, mapping, text
 from intent.tree import (
     COPY,
     NOTHING,
@@ -389,7 +389,7 @@ def _with_arguments(template: Object, source: Object, names: Collection[str]) ->
     sources = {name: container for name, container in containers_of(source).items() if name in names}
 
     def launched_alike(container: Object) -> Object:
-        other = sources.get(volume_of(container))
+        other = sources.get(text(container.get("name")))
         return with_arguments(container, arguments(other)) if other else container
 
     return with_containers(template, launched_alike) if sources else template

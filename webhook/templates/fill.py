@@ -321,7 +321,7 @@ def refill(
         return fill(parts, NO_BASE)
     like = stored.filled if stored else None
     known = [base for base in (stored.base if stored else NO_BASE, mine) if base.key == key]
-    kept = _kept(known)
+    kept = next((base for base in known if base.has_content), None)
     if stored and kept is stored.base:
 
         def stands(anew: Base, again: Object) -> bool:
@@ -335,11 +335,6 @@ def refill(
     is_read = templates is not None or not known
     reverted, filling = fill(parts, content(key, templates) if is_read else known[0], like)
     return reverted, replace(filling, is_read=is_read)
-
-
-def _kept(known: list[Base]) -> Base | None:
-    """Return the first base with content, so that templates are not read again."""
-    return next((base for base in known if base.has_content), None)
 
 
 # --- containers --------------------------------------------------------------------------------------
@@ -402,7 +397,7 @@ def size_of(lws: Object) -> int:
 # The API server checks schema and labels before it calls /validate, which has the reason.
 
 
-def with_containers(live: Object) -> Object:
+def without_null_containers(live: Object) -> Object:
     """Return the object with an empty list in place of each `containers: null`.
 
     LWS's own webhook writes the null into a template without containers (Go marshals the empty PodSpec), and

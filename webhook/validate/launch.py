@@ -44,7 +44,7 @@ _COUNT: Final = re.compile(
 
 
 def launch(inputs: Input) -> Iterator[FieldError]:
-    """Check each command that runs, whoever launches it, then the group as a whole."""
+    """Check the command of each template, also where its author launches the nodes; then the group."""
     intent, plan = inputs.intent, inputs.plan
     is_by_hand, is_alone = plan.launcher == NONE, intent.size == 1
     launches = plan.launches[:1] if is_alone else plan.launches
