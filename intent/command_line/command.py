@@ -215,9 +215,7 @@ def _in_shell(words: tuple[str, ...], head: int, index: int) -> Command:
     if _SCRIPT_LAUNCHES.search(words[index]):
         return _launched(words)
     script = read_script(words[index], partial(_engine_word, behind))
-    if script is None:
-        return Command("complex", words, shell=Shell(index))
-    if behind and not script.rest:
+    if script is None or (behind and not script.rest):
         return Command("complex", words, shell=Shell(index))
     is_login = any(map(_LOGIN.fullmatch, words[head + 1 : index]))
     if script.simple and not is_login and not words[index + 1 :]:

@@ -74,10 +74,10 @@ def _template(
             if not any(map(launch.command.flags.last, item.names)):
                 wishes.append((block.key, item))
     needed = accelerators(launch, intent, settings)
-    filled = _with_words(launch, wishes)
-    if filled.engine is None or not needed.count:
-        return filled
-    return replace(filled, engine=replace(filled.engine, accelerators=needed), requested=needed)
+    result = _with_words(launch, wishes)
+    if result.engine is None or not needed.count:
+        return result
+    return replace(result, engine=replace(result.engine, accelerators=needed), requested=needed)
 
 
 _UNREAD: Final = "cannot be added to the command in {}, which is not understood or launches the nodes itself"

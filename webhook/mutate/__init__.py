@@ -131,8 +131,8 @@ def is_same(intent: Intent, settings: Settings, concerns: Iterable[Concern], pin
     return decision(inputs) == decision(then) and not _differing(concerns, wished, inputs, then)
 
 
-def _expansion(inputs: Input, wishes: Mapping[str, Overlay]) -> Expansion:
-    parts = {name: Part(wish) for name, wish in wishes.items() if wish}
+def _expansion(inputs: Input, wished: Mapping[str, Overlay]) -> Expansion:
+    parts = {name: Part(wish) for name, wish in wished.items() if wish}
     wish = combine(part.put_on for part in parts.values())
     return Expansion(parts, wish, decision(inputs), inputs.layout.served)
 

@@ -22,7 +22,7 @@ import msgspec
 
 from intent import Object
 from intent.annotations import EXPANSION, SERVICE
-from intent.shapes import mapping
+from intent.shapes import annotations, mapping, metadata
 from intent.tree import LIST_KEYS, Identity, identity, index, is_keyed, same
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -70,7 +70,7 @@ def is_applied_after_export(live: Object, old: Object) -> bool:
     Such an apply removes every field of that file that the new one lacks, the record too.
     """
     before = _noted(old)
-    return before != _noted(live) and EXPANSION in _annotations(mapping(_read(before)))
+    return before != _noted(live) and EXPANSION in annotations(mapping(_read(before)))
 
 
 def brings_record(live: Object, old: Object) -> bool:
@@ -80,15 +80,15 @@ def brings_record(live: Object, old: Object) -> bool:
     """
     text = _noted(live)
     if text and text != _noted(old):
-        return _annotations(mapping(_read(text))).get(EXPANSION) == _annotations(live).get(EXPANSION)
+        return annotations(mapping(_read(text))).get(EXPANSION) == annotations(live).get(EXPANSION)
     fields = mapping(_new_apply(live, old).get("fieldsV1"))
-    return EXPANSION in _annotations(mapping(_owned(live, fields)))
+    return EXPANSION in annotations(mapping(_owned(live, fields)))
 
 
 def file_of(live: Object, old: Object) -> Object:
     """Return the file that opts an object in: kubectl's note of the last one, else what `written` returns."""
     noted = mapping(_read(_noted(live)))
-    return noted if SERVICE in _annotations(noted) else written(live, old)
+    return noted if SERVICE in annotations(noted) else written(live, old)
 
 
 def _last_applied(live: Object, old: Object) -> Object:
@@ -96,12 +96,12 @@ def _last_applied(live: Object, old: Object) -> Object:
     if not text or text == _noted(old):
         return {}
     file = mapping(_read(text))
-    return {} if EXPANSION in _annotations(file) else mapping(_common(live, file))
+    return {} if EXPANSION in annotations(file) else mapping(_common(live, file))
 
 
 def _noted(lws: Object) -> str:
     """Return the note of the last file of `kubectl apply`; empty if there is none."""
-    text = _annotations(lws).get(LAST_APPLIED)
+    text = annotations(lws).get(LAST_APPLIED)
     return text if isinstance(text, str) else ""
 
 
@@ -120,7 +120,7 @@ def _common(live: Any, file: Any, field: str = "") -> Any:
 def _applied(live: Object, old: Object) -> Object:
     fields = mapping(_new_apply(live, old).get("fieldsV1"))
     part = mapping(_owned(live, fields)) if fields else {}
-    return {} if EXPANSION in _annotations(part) else part
+    return {} if EXPANSION in annotations(part) else part
 
 
 def _new_apply(live: Object, old: Object) -> Object:
@@ -155,7 +155,7 @@ def _applies(entries: list[bytes], *, but: list[bytes]) -> list[Object]:
 
 def _entries(lws: Object) -> list[bytes]:
     """Return the entries of `managedFields`. They are raw JSON in an admission request."""
-    entries = mapping(lws.get("metadata")).get("managedFields")
+    entries = metadata(lws).get("managedFields")
     if entries is None:
         return []
     text = entries if isinstance(entries, msgspec.Raw) else msgspec.json.encode(entries)
@@ -202,7 +202,3 @@ def _read(text: str | bytes) -> Any:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-
-
-def _annotations(lws: Object) -> Object:
-    return mapping(mapping(lws.get("metadata")).get("annotations"))

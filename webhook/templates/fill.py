@@ -34,7 +34,7 @@ from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
 from intent.parallelism import SIZES
-from intent.read import engine_index
+from intent.read import engine_index, pods_of
 from intent.shapes import annotations, labels, listed, mapping, metadata, text
 from intent.template import Templates
 from intent.tree import COPY, difference, merge, replaced
@@ -389,8 +389,7 @@ def _port(template: Object, asked: str) -> int:
 
 def size_of(lws: Object) -> int:
     """Return the size of the group; the API's default is 1."""
-    size = group_of(lws).get("size")
-    return size if type(size) is int and size >= 1 else 1
+    return pods_of(lws)[1]
 
 
 # --- an object that cannot be filled, as /mutate leaves it ---------------------------------------------
