@@ -19,7 +19,7 @@ OUTCOMES: Final = (
     "allowed",  # valid
     "denied",  # invalid
     "forbidden",  # the client certificate does not carry an expected name (403)
-    "malformed",  # not an AdmissionReview, or in an unsupported form (400, 413, 415)
+    "malformed",  # not an AdmissionReview, or in an unsupported form (400, 411, 413, 415)
     "incomplete",  # the body did not arrive completely and in time (400, 408)
     "late",  # the caller's deadline had passed (504)
     "overloaded",  # asked to retry (429)
