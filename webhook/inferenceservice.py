@@ -58,7 +58,7 @@ def _findings(
         yield from errors
         return
     known_service, _ = read(old)
-    yield from ratcheted(errors, lambda: _read(old)[1])
+    yield from ratcheted(errors, lambda: _read(old, None)[1])
     rendered_before = leader_worker_sets(known_service) if known_service else ()
     before = {lws["metadata"]["name"]: lws for lws in rendered_before}
     reported = {(error.path, "") for error in errors}
@@ -80,13 +80,15 @@ def _findings(
         yield replace(finding, softened=stays)
 
 
-def _read(obj: Object | None) -> tuple[InferenceServiceIntent | None, list[FieldError]]:
-    """Read an object, and report what the schema of its spec refuses.
+def _read(
+    obj: Object | None, most: int | None = MOST
+) -> tuple[InferenceServiceIntent | None, list[FieldError]]:
+    """Read an object, and report what the schema of its spec refuses, at most `most` violations.
 
     The API server leaves the ranges of formats to Go's types, which the LeaderWorkerSet of a role has.
     """
     service, errors = read(obj)
-    refused = islice(violations(mapping(obj).get("spec"), crd.schema()["properties"]["spec"], "spec"), MOST)
+    refused = islice(violations(mapping(obj).get("spec"), crd.schema()["properties"]["spec"], "spec"), most)
     reported = {error.path for error in errors}
     return service, [*errors, *(error for error in refused if error.path not in reported)]
 

@@ -8,6 +8,7 @@ import pytest
 
 from intent import Object, yaml
 from intent.errors import FieldError
+from intent.schema import MOST
 from intent.settings import Settings
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed, container, template
@@ -293,6 +294,14 @@ def test_a_denial_names_its_kind() -> None:
     details = reviewed(review.validate, BROKEN)["status"]["details"]
 
     assert (details["kind"], details["name"]) == ("InferenceService", "svc")
+
+
+def test_one_violation_less_denies_nothing_however_many_are_left() -> None:
+    ports = [{"containerPort": 2**31 + number} for number in range(MOST + 2)]
+    mended = [{"containerPort": 80}, *ports[1:]]
+    before, after = (isvc(worker(template=template(container(ports=some)))) for some in (ports, mended))
+
+    assert errors(check(after, before)) == []
 
 
 def test_the_managers_of_fields_are_left_to_the_api_server() -> None:

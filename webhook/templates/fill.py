@@ -321,7 +321,7 @@ def refill(
         return fill(parts, NO_BASE)
     like = stored.filled if stored else None
     known = [base for base in (stored.base if stored else NO_BASE, mine) if base.key == key]
-    kept = next((base for base in known if base.has_content), None)
+    kept = _kept(known)
     if stored and kept is stored.base:
 
         def stands(anew: Base, again: Object) -> bool:
@@ -335,6 +335,11 @@ def refill(
     is_read = templates is not None or not known
     reverted, filling = fill(parts, content(key, templates) if is_read else known[0], like)
     return reverted, replace(filling, is_read=is_read)
+
+
+def _kept(known: list[Base]) -> Base | None:
+    """Return the first base with content, so that templates are not read again."""
+    return next((base for base in known if base.has_content), None)
 
 
 # --- containers --------------------------------------------------------------------------------------
