@@ -12,7 +12,6 @@ Counted = Mapping[str, tuple[int, int]]
 
 EXAMPLES: Final = Path(__file__).parents[2] / "docs" / "examples"
 SCHEDULED: Final = "✅"
-PENDING: Final = "⏳"
 
 
 @dataclass(frozen=True, slots=True)

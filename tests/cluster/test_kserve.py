@@ -121,7 +121,6 @@ def composed(objects: Sequence[Object]) -> Composed:
 
 INPUTS: Final = count("KSERVE_INPUTS")
 SEED: Final = os.environ.get("KSERVE_SEED", "1")
-SERVICE: Final = "LLMInferenceService"
 
 
 class Compared(NamedTuple):

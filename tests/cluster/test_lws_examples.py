@@ -36,7 +36,6 @@ printf '%s\\0' "${0##*/}" "$@" >> "$STARTED"
 QUIET: Final = "#!/bin/sh\nexit 0\n"
 ADDED: Final = frozenset({"distributed-executor-backend"})
 """What launchers add, beside what they added before the import too."""
-LAUNCHED: Final = frozenset({"nnodes", "node-rank", "dist-init-addr"})
 
 
 @pytest.fixture(scope="module")

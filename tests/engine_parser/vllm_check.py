@@ -20,7 +20,6 @@ from webhook.check import check
 from webhook.expand import expanded
 
 IMAGE: Final = f"vllm/vllm-openai:v{VLLM.version}"
-VERSION: Final = tuple(int(part) for part in VLLM.version.split("."))
 LAUNCHERS: Final = ("ray-symmetric", "ray-start", "vllm-native", "none")
 SHAPES: Final[dict[str, dict[str, Any]]] = {
     "words": {"command": ["vllm", "serve"], "args": ["--seed", "7"]},

@@ -59,10 +59,10 @@ def configured(text: str) -> Object:
     return lws(strategy="prefix-cache", endpoint_picker_config=text)
 
 
-def bomb(levels: int = 8, wide: int = 10) -> str:
+def bomb() -> str:
     """Return a configuration whose aliases expand to 10^8 values."""
-    lines = [f"  a0: &a0 [{', '.join(['x'] * wide)}]"]
-    lines += [f"  a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * wide)}]" for at in range(1, levels)]
+    lines = [f"  a0: &a0 [{', '.join(['x'] * 10)}]"]
+    lines += [f"  a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, 8)]
     return HEAD + "plugins:\n- type: queue-scorer\n  parameters:\n" + "\n".join("  " + one for one in lines)
 
 

@@ -44,7 +44,6 @@ def each(pattern: str) -> Fill:
 
 
 OWNERS: Final = each('{"apiVersion":"v1","kind":"A#","name":"n#","uid":"u#"}')
-ONE: Final[Mapping[str, Fill]] = {"value": noise}
 SPECS: Final[Mapping[str, tuple[str, Mapping[str, Fill]]]] = {
     INFERENCE_SERVICE.kind: ("spec.baseRefs", {"names": each('"t#"'), "text": lambda size: [noise(size)]}),
     LWS.kind: ("spec.leaderWorkerTemplate.workerTemplate.spec.volumes", {"items": each("{}")}),

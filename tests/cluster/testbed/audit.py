@@ -75,8 +75,8 @@ def stored(cluster: Cluster) -> list[Object]:
     return [each for each in requests(cluster) if _stores(each)]
 
 
-def come_to_rest(cluster: Cluster, namespace: str = "", seconds: float = 3.0) -> None:
-    """Wait until the controller has written nothing for some seconds, in a namespace or at all."""
+def come_to_rest(cluster: Cluster, namespace: str = "") -> None:
+    """Wait until the controller has written nothing for three seconds, in a namespace or at all."""
     part = f"/namespaces/{namespace}/" if namespace else ""
     count, since = -1, time.monotonic()
 
@@ -85,7 +85,7 @@ def come_to_rest(cluster: Cluster, namespace: str = "", seconds: float = 3.0) ->
         now = sum(part in each["requestURI"] for each in writes(cluster))
         if now != count:
             count, since = now, time.monotonic()
-        return time.monotonic() - since >= seconds
+        return time.monotonic() - since >= 3
 
     until(rests, "the controller comes to rest")
 

@@ -18,7 +18,7 @@ from tests.cluster.testbed.components import http_body
 from tests.cluster.testbed.control_plane import kill_process
 from tests.cluster.testbed.ours import start_sync, start_webhook, wait_admission
 from tests.cluster.testbed.relay import Relay
-from tests.cluster.testbed.written import EXAMPLES, composed_offline
+from tests.cluster.testbed.written import EXAMPLES
 
 T = TypeVar("T")
 LEASE: Final = path("leases", "fusioninfer-system", "fusioninfer-sync")
@@ -83,12 +83,6 @@ def apply(cluster: Cluster, namespace: str, *files: Path | Object) -> None:
         kubectl(cluster, "apply", "--namespace", namespace, "--filename=-", stdin=text)
 
 
-def offline(namespace: str, *files: Path) -> Object:
-    """Return what `fusioninfer expand` prints of the PodGroup of files: spec, labels, annotations."""
-    composed = composed_offline(namespace, *files)
-    return next(_part(each) for each in composed if each["kind"] == "PodGroup")
-
-
 # --- what there is ----------------------------------------------------------------------------------
 
 
@@ -106,9 +100,9 @@ def pod_group(cluster: Cluster, namespace: str, name: str = SERVICE) -> Object |
     return _part(stored) if stored else None
 
 
-def pod_group_and_owners(cluster: Cluster, namespace: str, name: str = SERVICE) -> Object | None:
+def pod_group_and_owners(cluster: Cluster, namespace: str) -> Object | None:
     """Read all that the controller puts into a PodGroup; None if there is none."""
-    stored = _stored(cluster, namespace, name)
+    stored = _stored(cluster, namespace, SERVICE)
     return {**_part(stored), "owners": stored["metadata"].get("ownerReferences")} if stored else None
 
 

@@ -5,7 +5,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from intent import Object
-from tests.builders.patience import PATIENCE
 from tests.cluster.testbed.api import get, items, path
 from tests.cluster.testbed.containers import name_of, port_number, report, run_container
 from tests.cluster.testbed.network import Network, add_pod, listens, remove_pods
@@ -81,14 +80,14 @@ def run_again(there: Network, pod: Object, address: str) -> Picker:
     return Picker(pod, address, process)
 
 
-def wait_picker(there: Network, picker: Picker, *, seconds: float = PATIENCE) -> None:
+def wait_picker(there: Network, picker: Picker) -> None:
     """Wait until it is ready, and report that; raise PickerNotReadyError if it does not get so."""
 
     def settled() -> bool:
         return serves(there, picker) or not alive(picker.process)
 
     with suppress(TimeoutError):
-        until(settled, f"{picker.process.name} is ready", seconds=seconds)
+        until(settled, f"{picker.process.name} is ready")
     if not serves(there, picker):
         raise PickerNotReadyError(tail(picker.process))
     report(there.cluster, picker.pod, picker.address)

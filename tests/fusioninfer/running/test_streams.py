@@ -10,10 +10,7 @@ from typing import IO, Any, Final
 
 import pytest
 
-from fusioninfer import demo
-
 COMMAND: Final = (sys.executable, "-m", "fusioninfer")
-GOOD: Final = str(demo.EXAMPLES / "monolithic.yaml")
 SECONDS: Final = 300
 
 

@@ -274,7 +274,7 @@ def is_launched(engine: Object) -> bool:
     return any(mark in _words(engine) for mark in MARKS)
 
 
-def converges(expected: Object, stored: Object, unordered: Collection[str] = ()) -> tuple[str, str]:
+def converges(expected: Object, stored: Object, unordered: Collection[str]) -> tuple[str, str]:
     """Return the violated law, `converges` or `order`, and the first differences; or nothing."""
     one, other = compared(expected, unordered), compared(stored, unordered)
     if one == other:

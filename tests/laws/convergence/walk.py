@@ -607,16 +607,16 @@ def _spares_one(before: Object, wanted: Object) -> bool:
 # --- shrinking ------------------------------------------------------------------------------------------
 
 
-def shrunk(sequence: Sequence, engine: Engine | None = None) -> Sequence:
+def shrunk(sequence: Sequence) -> Sequence:
     """Return the smallest sequence found that violates the same law, by dropping one part after the other."""
-    violations = run(sequence, engine).violations
+    violations = run(sequence).violations
     if not violations:
         return sequence
     found = violations[0]
     sequence = sequence.up_to(found.step)
     while True:
         for smaller in _smaller(sequence):
-            others = run(smaller, engine).violations
+            others = run(smaller).violations
             if others and (others[0].cause, others[0].step) == (found.cause, len(smaller.steps)):
                 sequence = smaller
                 break

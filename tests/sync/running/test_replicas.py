@@ -57,9 +57,9 @@ def scale(api: Api, count: int, manager: str) -> None:
     api.put(DECODE, obj)
 
 
-def autoscaled(api: Api, target: str = "r1-decode") -> None:
+def autoscaled(api: Api) -> None:
     """Add an autoscaler of the user's own."""
-    reference = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": target}
+    reference = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "r1-decode"}
     spec = {"scaleTargetRef": reference, "maxReplicas": 9}
     metadata = {"namespace": HOME, "name": "mine"}
     api.put(AUTOSCALER, {"kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec})

@@ -16,8 +16,6 @@ from tests.sync.samples import inference_service, lws
 from tests.sync.served import HOME, PG, SERVICE, change, reported
 from tests.sync.served import ROUTES as PATHS
 
-API: Final = OUTPUTS["Service"].path(HOME, "r1-api")
-RULE: Final = OUTPUTS["DestinationRule"].path(HOME, "r1-epp")
 GANGS_ALONE: Final = Settings(routes=False, api_services=False)
 OFF: Final = Settings(routes=False)
 

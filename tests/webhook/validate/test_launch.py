@@ -472,9 +472,6 @@ def test_two_claims_of_unknown_containers_are_ambiguous() -> None:
     assert "FI301" in {one.code for one in check(put(lws(worker=pods)))}
 
 
-SGLANG = ["python3", "-m", "sglang.launch_server"]
-
-
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.parametrize(
     ("component_type", "more", "told"),
