@@ -97,8 +97,6 @@ DEFAULT_ROLE: Final[dict[ComponentType, str]] = {
 LLM_D_ROLES: Final[dict[ComponentType, str]] = DEFAULT_ROLE | {"worker": "both"}
 PARTS: Final = ("env", "shm", "shm-limit", "probes", "startup-probe", "dns", "port", "sidecar")
 """Parts of a launch that `skip` leaves out; each is a concern of `webhook.mutate`."""
-BLOCKS: Final = ("model", "parallelism", "lora")
-"""The fields of `Annotations` that add arguments to the engine's command (`webhook.blocks`)."""
 LAUNCHERS: Final = ("ray-symmetric", "vllm-native", "ray-start", "sglang")
 """The names of the launchers, which `webhook.launchers` has in the same order."""
 AUTO: Final = "auto"

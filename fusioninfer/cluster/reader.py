@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 import orjson
 from aiohttp import ClientConnectorError
@@ -16,7 +16,6 @@ from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
 from kube.request import Request, get
 from kube.wire import read_at_any_depth, read_object
 
-T = TypeVar("T")
 TOGETHER: Final = 8
 """The number of requests that are sent at once."""
 LOG_LINES: Final = 40

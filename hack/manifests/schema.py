@@ -17,7 +17,6 @@ from intent import Object
 TITLES: Final = frozenset({"title", "description", "default"})
 """Keys of a schema that do not restrict values."""
 SETTINGS: Final = "settings"
-DEFINITIONS: Final = "#/definitions/"
 _POD: Final = ("PodTemplateSpec", "schema", "properties", "spec", "properties")
 _CONTAINER: Final = (*_POD, "containers", "items", "properties")
 PLACES: Final = {

@@ -37,8 +37,6 @@ FEWER: Final = {"TIER": "test", "HYPOTHESIS_EXAMPLES": "15", "CONVERGENCE_SEQUEN
 """The tests with real components are left out, and laws tried less often (tests/tiers.py)."""
 FIRST, MOST, SECONDS = 40, 400, 60.0
 """How many tests run first, a few of each file; how many in all, and for how long."""
-PROCESS: Final = " ("
-"""What is between a test and its phase in pytest's variable, which gives a process its context."""
 UNSET: Final = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTEST_CURRENT_TEST"})
 SETTINGS: Final = """\
 [run]
