@@ -20,7 +20,7 @@ from intent.annotations import TEMPLATES_VERSION
 from intent.errors import FieldError, Finding
 from intent.inferenceservice.members import leader_worker_set, member_name
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent
-from intent.names import picker_name
+from intent.service.routes import named_like_picker
 from sync.kinds import AUTOSCALER, LWS, is_ours
 from sync.observed.autoscaler import MANAGER
 from sync.observed.cached import digest
@@ -56,7 +56,7 @@ def _takes_name_of_picker(service: InferenceServiceIntent | None) -> bool:
     """Return whether a role breaks FI821, which is reported on its LeaderWorkerSet once that exists."""
     if service is None or service.router is None:
         return False
-    return picker_name(service.name) in {member_name(service, role) for role in service.roles}
+    return any(named_like_picker(member_name(service, role), service.name) for role in service.roles)
 
 
 def _leader_worker_set(
