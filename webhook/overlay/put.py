@@ -140,7 +140,7 @@ def _put_items(
 
 
 def in_order_of(stored: Object, result: Object, put_on: Overlay) -> Object:
-    """Return the result with lists in the order of an object that has the same items.
+    """Return the result with lists in the order of an object that has the same items, or more.
 
     Another order of a list would change the template, and restart the pods:
 
@@ -167,7 +167,7 @@ def _items_in_order(
     for key in put_on.keys() & have.keys() & items.keys():
         items[key] = in_order_of(have[key], items[key], put_on[key])
     injected = NOTHING if field in ENTERED else put_on
-    others = [[key for key in keys if key not in injected] for keys in (have, items)]
-    if len(items) != len(wanted) or have.keys() != items.keys() or others[0] != others[1]:
-        return [*items.values()] if len(items) == len(wanted) else wanted
-    return [items[key] for key in have]
+    kept = [key for key in have if key in items]
+    others = [[key for key in keys if key not in injected] for keys in (kept, items)]
+    order = kept if len(kept) == len(items) and others[0] == others[1] else items
+    return [items[key] for key in order] if len(items) == len(wanted) else wanted

@@ -229,6 +229,12 @@ FOUND = {
         "replace",
         Step(APPLY, "worker env", (("VLLM_HOST_IP", "10.0.0.1"),)),
     ),
+    "the order of variables beside those of templates, when others that were injected go": sequence(
+        File(source="hf://org/M2:v1", parallelism="pipeline=2,dataRPCPort=6000", refs="base,more"),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "worker env", (("VLLM_HOST_IP", "10.0.0.1"),)),
+        Step(CLIENT_SIDE, "parallelism", "tensor=4,data=4,dataLocal=2"),
+    ),
     "the export of an object that was ejected before, beside another webhook": sequence(
         File(refs="base", leader=Pod()),
         APPLY,
