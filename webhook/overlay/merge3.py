@@ -302,7 +302,7 @@ def without_edits(sides: Sides, put_on: Object) -> Sides:
     `put_on` is what was injected into the template. One that got another image and another launch is another
     container: its author's.
     """
-    if same(pod_of(put_on).get(INIT), pod_of(sides.theirs).get(INIT)):
+    if same(pod_of(mapping(sides.base)).get(INIT), pod_of(sides.theirs).get(INIT)):
         return sides
     base, ours, theirs, file, injected = (init_containers_of(mapping(pod)) for pod in (*sides, put_on))
     edited = {

@@ -235,6 +235,13 @@ FOUND = {
         Step(CLIENT_SIDE, "worker env", (("VLLM_HOST_IP", "10.0.0.1"),)),
         Step(CLIENT_SIDE, "parallelism", "tensor=4,data=4,dataLocal=2"),
     ),
+    "an injected init container, of which a replace drops what another webhook wrote": sequence(
+        File(component="decoder", leader=Pod()),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "note", "one"),
+        Step("replace", SAME),
+        other="before",
+    ),
     "the export of an object that was ejected before, beside another webhook": sequence(
         File(refs="base", leader=Pod()),
         APPLY,
