@@ -24,6 +24,7 @@ NEVER: Final = {
         "a warning: an InferenceService that cannot be read gets Events for errors alone",
     ),
     **dict.fromkeys(("FI952", "FI954"), "an InferenceTemplate is refused at its admission"),
+    **dict.fromkeys(("FI920", "FI921", "FI925"), "a schema refuses it: the API server's, or that of a file"),
 }
 
 
