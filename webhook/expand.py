@@ -55,7 +55,7 @@ from webhook.overlay.overlay import (
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.revert import layer, revert, with_kept, with_own_leader
+from webhook.overlay.revert import Reverted, layer, revert, with_kept, with_own_leader
 from webhook.state import (
     AtOnce,
     Fresh,
@@ -303,20 +303,20 @@ def wish(
     recorded, is_pinned = write.stored.expansion, isinstance(write_state, Pinned)
     again, pins, lost = write.again, None, dict[str, Overlay]()
     if again is not None and write.before is not None and (is_pinned or not write.is_refresh):
-        lost = _lost_parts(recorded, again.put_on, write)
+        lost = _lost_parts(recorded, again.put_on, write, write.before.reverted.of_injected())
         pins = _pins(write, write.before, settings, lost)
     if intent is None or (is_pinned and not lost):
         return recorded.without(lost.keys())
     return mutate.expansion(intent, write.keeping(settings), concerns, pins)
 
 
-def _lost_parts(expansion: Expansion, put_on: Overlay, write: Write) -> dict[str, Overlay]:
+def _lost_parts(expansion: Expansion, put_on: Overlay, write: Write, before: Reverted) -> dict[str, Overlay]:
     """Return the parts that neither the live nor the stored object has, by name: what the live one lacks.
 
     `put_on` is what the expansion injects. A write may have removed an item by hand, which does not come back
     from a record. A file of a client without server-side apply replaces whole lists, that of the containers
-    too. So what is gone together with all that was injected into containers is no removal. An edited init
-    container is not lost.
+    too. So what is gone together with all that was injected into containers is no removal. An init container
+    that is edited, in the live or in the stored object (`before`), is not lost.
     """
     live, old = write.live, write.old or {}
     if is_on(live, with_kept(put_on, write.reverted)):
@@ -326,14 +326,16 @@ def _lost_parts(expansion: Expansion, put_on: Overlay, write: Write) -> dict[str
         f"/spec/leaderWorkerTemplate/{field}/" for field, pair in parts_of.items() if _is_expanded(*pair)
     )
 
-    def stands(part: Overlay) -> bool:
-        lost = patch(live, merge(live, part))
-        removed = any(operation["path"].startswith(edited) and _adds_item(operation) for operation in lost)
-        return not lost or (is_on(old, part) and not removed)
+    def lacks(part: Overlay) -> Overlay:
+        return difference(live, merge(live, with_kept(part, write.reverted)))
 
-    injected = expansion.reduced(put_on).parts.items()
-    parts = {name: with_kept(part.put_on, write.reverted) for name, part in injected}
-    return {name: difference(live, merge(live, part)) for name, part in parts.items() if not stands(part)}
+    def stands(part: Overlay) -> bool:
+        lost = patch(live, merge(live, with_kept(part, write.reverted)))
+        removed = any(operation["path"].startswith(edited) and _adds_item(operation) for operation in lost)
+        return not lost or (is_on(old, with_kept(part, before)) and not removed)
+
+    parts = {name: part.put_on for name, part in expansion.reduced(put_on).parts.items()}
+    return {name: lacks(part) for name, part in parts.items() if not stands(part)}
 
 
 def _adds_item(operation: Operation) -> bool:

@@ -140,6 +140,11 @@ class Reverted:
         )
         return {name: containers for name, containers in names if containers}
 
+    def of_injected(self) -> "Reverted":
+        """Return the same with those edits alone that stay of injected init containers."""
+        kept = {name: [edit for edit in edits if edit.injected] for name, edits in self.kept.items()}
+        return replace(self, kept=kept)
+
     def edited(self, lws: Object) -> Overlay:
         """Return the edits that stay of containers that an object has, as an overlay."""
         templates: Object = {}

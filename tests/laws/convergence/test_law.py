@@ -368,6 +368,13 @@ MENDED = {
         Step(CLIENT_SIDE, SAME),
         other="before",
     ),
+    "an init container that another webhook edits, where another release gets the same file": sequence(
+        File(Pod(form="args")),
+        "replace",
+        Step(RELEASE, "becomes", "of other settings"),
+        Step("replace", SAME),
+        other="after",
+    ),
     "a probe that a launch removed, when its author removes it past the webhooks": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
