@@ -246,7 +246,7 @@ class _Template:
 
 def revert(live: Object, before: Layer, file: Object) -> Reverted:
     """Return what the author of an object wants; `file` is what of it the writer's file holds, if known."""
-    if not before.base:
+    if not before.put_on:
         return Reverted(live)
     worker = _template(WORKER, live, before, file)
     leader = _template(LEADER, live, before, file, worker.renamed if worker and before.is_made else None)

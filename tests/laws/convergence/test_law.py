@@ -375,6 +375,9 @@ MENDED = {
         Step("replace", SAME),
         other="after",
     ),
+    "the blocks of templates, when its author applies the exported object": sequence(
+        File(spread=True, refs="base,more"), CLIENT_SIDE, Step(CLIENT_SIDE, EXPORT)
+    ),
     "a probe that a launch removed, when its author removes it past the webhooks": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
