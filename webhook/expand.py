@@ -20,7 +20,7 @@ from intent.annotations import EXPANSION, SERVICE
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
-from intent.shapes import annotations, listed, mapping, metadata
+from intent.shapes import annotations, labels, listed, mapping, metadata
 from intent.template import Templates
 from intent.tree import (
     COPY,
@@ -117,9 +117,9 @@ def _before_ejection(
 ) -> State:
     """Return the state of a write as if the object had not been ejected, if it gets its annotations back.
 
-    The file that is applied again shows what its author wrote. Where expanding that gives what is stored, the
-    record of that expansion is the stored one: nothing of it is its author's, and nothing restarts. A file
-    that is large is not read: it would cost as much as the object.
+    The file that is applied again shows what its author wrote. Where expanding that gives what is stored, but
+    for labels of the object itself, the record of that expansion is the stored one: nothing of it is its
+    author's, and nothing restarts. A file that is large is not read: it would cost as much as the object.
     """
     if not isinstance(write_state, Fresh | Invalid):
         return write_state
@@ -131,11 +131,17 @@ def _before_ejection(
         return write_state
     result = change(file, state(file, None, write.templates), settings, concerns)
     recorded, record = _annotation(records.find(result)), record_of(result)
+    live, old = ({**lws, "metadata": _labelled(lws, record.put_on)} for lws in (live, old))
     before = revert(old, layer(old, record.put_on, record.was), {})
     is_stored = not before.launches and is_on(old, with_kept(record.put_on, before))
     if not is_stored or not has_record(result):
         return write_state
     return state(merge(live, recorded), merge(old, recorded), write.templates)
+
+
+def _labelled(lws: Object, put_on: Overlay) -> Object:
+    """Return the metadata of an object with the labels of an overlay that it lacks."""
+    return {**metadata(lws), "labels": {**labels(put_on), **labels(lws)}}
 
 
 def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:

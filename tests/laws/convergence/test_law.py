@@ -378,6 +378,9 @@ MENDED = {
     "the blocks of templates, when its author applies the exported object": sequence(
         File(spread=True, refs="base,more"), CLIENT_SIDE, Step(CLIENT_SIDE, EXPORT)
     ),
+    "an ejected object without its labels that gets its file back": sequence(
+        File(), CLIENT_SIDE, Step("replace", EXPORT), Step(APPLY, "opted_in", value=True)
+    ),
     "a probe that a launch removed, when its author removes it past the webhooks": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
