@@ -148,7 +148,8 @@ class Orders(NamedTuple):
     earlier: Any
     """What was stored on A."""
     sent: Any = None
-    """What was sent to B. This and the next are None unless the write changes the pods in another way too."""
+    """What was sent to B. This and the next are None unless the write changes the pods in another way too, or
+    the order of A's items, those of another webhook too."""
     stored: Any = None
     """What is stored on B."""
 
@@ -162,7 +163,7 @@ def in_order(expected: Any, orders: Orders, field: str = "") -> Any:
 
     Another order restarts pods. The author's items have another one if their author changed it; those of
     another webhook, which A has too, are not the author's. A list in a template that changes in another way
-    too may also have the order of a CREATE, or that in which its items were sent.
+    too may also have the order of a CREATE, or that in which its items, or the author's alone, were sent.
     """
     if isinstance(expected, dict):
         maps = orders.of(lambda one: one if isinstance(one, dict) else {})
@@ -178,11 +179,23 @@ def in_order(expected: Any, orders: Orders, field: str = "") -> Any:
     is_reordered = _order(own, earlier) != _order(earlier, own)
     if is_reordered or _not_of_others(now) == _not_of_others(found):
         return [*found.values()]
-    new = [key for key in found if key not in sent]
-    as_sent = [key for key in sent if key in found]
-    if [*now] in (new + as_sent, as_sent + new):
-        return [found[key] for key in now]
+    for known in (sent, own) if now else ():
+        new = [key for key in found if key not in known]
+        as_sent = [key for key in sent if key in found and key not in new]
+        if [*now] in (new + as_sent, as_sent + new):
+            return [found[key] for key in now]
     return [found[key] for key in kept]
+
+
+def moved(before: Any, now: Any, field: str = "") -> bool:
+    """Return whether items of a list changed places, those of another webhook too."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        return any(moved(before[key], now[key], key) for key in before.keys() & now.keys())
+    if not (is_keyed(field, before) and is_keyed(field, now)):
+        return False
+    then, there = ({keys_of(field, item): item for item in items} for items in (before, now))
+    is_other = [key for key in then if key in there] != [key for key in there if key in then]
+    return is_other or any(moved(then[key], there[key]) for key in then.keys() & there.keys())
 
 
 def _order(items: dict[Any, Object], others: dict[Any, Object]) -> list[Any]:

@@ -381,6 +381,19 @@ MENDED = {
     "an ejected object without its labels that gets its file back": sequence(
         File(), CLIENT_SIDE, Step("replace", EXPORT), Step(APPLY, "opted_in", value=True)
     ),
+    "the order of the leader's variables beside templates', where an apply puts some before others": sequence(
+        File(refs="base"),
+        APPLY,
+        Step("replace by hand", "env of all"),
+        Step(APPLY, "worker env", (("HF_HOME", "/cache"), ("LOG", "debug"))),
+    ),
+    "the order of variables where another webhook's changes places": sequence(
+        File(Pod(env=(("HF_HOME", "/cache"), ("LOG", "debug"))), leader=Pod(), refs="base"),
+        CLIENT_SIDE,
+        Step(APPLY, "worker env", (("HF_HOME", "/model-cache"), ("HF_TOKEN", "mine"))),
+        Step(CLIENT_SIDE, "empty", value=True),
+        other="before",
+    ),
     "a probe that a launch removed, when its author removes it past the webhooks": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,

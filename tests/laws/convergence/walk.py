@@ -480,6 +480,15 @@ def _not_admitted(
     return "denied", "", ""
 
 
+def _with_copy(lws: Object) -> Object:
+    """Return the object with the leader's template as a copy of the workers'."""
+    group = lws["spec"]["leaderWorkerTemplate"]
+    copied_group = (
+        {**group, "leaderTemplate": group["workerTemplate"]} if "leaderTemplate" in group else group
+    )
+    return {**lws, "spec": {**lws["spec"], "leaderWorkerTemplate": copied_group}}
+
+
 def _has_leader(lws: Object | None) -> bool:
     return lws is not None and "leaderTemplate" in lws["spec"]["leaderWorkerTemplate"]
 
@@ -526,7 +535,9 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
     if world.a is None or world.b is None:
         return "denied", "", ""
     is_restart = before.b is not None and laws.restarts(before.b, world.b)
-    unordered, pods = (laws.VOLUMES, (sent, world.b)) if is_restart else ((), ())
+    is_moved = before.a is not None and laws.moved(before.a, world.a)
+    ordered = sent if sent is None or _has_leader(world.a) else _with_copy(sent)
+    unordered, pods = laws.VOLUMES if is_restart else (), (ordered, world.b) if is_restart or is_moved else ()
     for a in (world.a, laws.with_others_last(world.a)):
         made = expected = world.expected(a)
         if made and before.b:
