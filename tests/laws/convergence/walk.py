@@ -542,7 +542,7 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
         made = expected = world.expected(a)
         if made and before.b:
             earlier = with_leader(before.a) if before.a else None
-            expected = laws.in_order(made, laws.Orders(before.b, with_leader(a), earlier, *pods))
+            expected = laws.in_order(made, laws.Orders(with_leader(before.b), with_leader(a), earlier, *pods))
         world.wanted = expected
         if expected is None:
             world.is_loose = True
