@@ -42,6 +42,7 @@ from webhook.overlay.base import Base
 from webhook.overlay.merge3 import Sides, without_edits
 from webhook.overlay.overlay import (
     ARGUMENTS,
+    INIT,
     LEADER,
     WORKER,
     containers_of,
@@ -50,6 +51,7 @@ from webhook.overlay.overlay import (
     pod_of,
     template_of,
     templates_of,
+    with_containers,
     with_group,
 )
 from webhook.overlay.patch import Operation, patch
@@ -133,10 +135,25 @@ def _before_ejection(
     recorded, record = _annotation(records.find(result)), record_of(result)
     live, old = ({**lws, "metadata": _labelled(lws, record.put_on)} for lws in (live, old))
     before = revert(old, layer(old, record.put_on, record.was), {})
-    is_stored = not before.launches and is_on(old, with_kept(record.put_on, before))
+    is_stored = not before.launches and is_on(old, _without_edits(record.put_on))
     if not is_stored or not has_record(result):
         return write_state
     return state(merge(live, recorded), merge(old, recorded), write.templates)
+
+
+_OF_OTHERS: Final = frozenset({"image", "imagePullPolicy", "resources"})
+"""Fields of init containers that other webhooks replace; the rest says what an author asks for."""
+
+
+def _without_edits(put_on: Overlay) -> Overlay:
+    """Return an overlay without what other webhooks edit in its init containers."""
+
+    def lasting(container: Object) -> Object:
+        return {key: value for key, value in container.items() if key not in _OF_OTHERS}
+
+    templates = templates_of(put_on).items()
+    group = {name: with_containers(template, lasting, INIT) for name, template in templates}
+    return with_group(put_on, {**group_of(put_on), **group}) if group else put_on
 
 
 def _labelled(lws: Object, put_on: Overlay) -> Object:

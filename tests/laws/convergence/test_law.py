@@ -381,6 +381,12 @@ MENDED = {
     "an ejected object without its labels that gets its file back": sequence(
         File(), CLIENT_SIDE, Step("replace", EXPORT), Step(APPLY, "opted_in", value=True)
     ),
+    "the token of a model that the file of an ejected object gets": sequence(
+        File(source="s3://bucket/m", refs="base"),
+        CLIENT_SIDE,
+        Step("edit", "eject"),
+        Step(CLIENT_SIDE, "token", "keys"),
+    ),
     "the order of the leader's variables beside templates', where an apply puts some before others": sequence(
         File(refs="base"),
         APPLY,
