@@ -261,10 +261,15 @@ Renaming = tuple[str, str]
 
 
 def merge_template(sides: Sides, before: Launches) -> tuple[Object, Launches]:
-    """Merge a pod template; return the origins of launches too, which may be those of the write before."""
+    """Merge a pod template; return the origins of launches too, which may be those of the write before.
+
+    Arguments that a write past the webhooks brought stay their author's while nobody changes them.
+    """
     origins = Launches()
     merged = merge3("", _with_edited_volumes(sides), origins)
-    there, launches = containers_of(sides.theirs), Launches()
+    base, there = containers_of(sides.base), containers_of(sides.theirs)
+    stay = [name for name in base.keys() & there.keys() if arguments(there[name]) == arguments(base[name])]
+    launches = Launches({name: "written" for name in stay if before.get(name) == "written"})
     for name in launched(sides):
         origin = origins.get(name, "injected") if name in there else "written"
         launches[name] = before.get(name, origin) if origin == "injected" else origin

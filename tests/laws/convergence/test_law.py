@@ -387,6 +387,12 @@ MENDED = {
         Step("edit", "eject"),
         Step(CLIENT_SIDE, "token", "keys"),
     ),
+    "a leader that its author adds past the webhooks, when the same file is replaced": sequence(
+        File(Pod(probes=("readinessProbe", "startupProbe"))),
+        CLIENT_SIDE,
+        Step(APPLY, "leader template", "same", bypasses=True),
+        Step("replace", "replicas", 2),
+    ),
     "the order of the leader's variables beside templates', where an apply puts some before others": sequence(
         File(refs="base"),
         APPLY,

@@ -74,6 +74,14 @@ UNKNOWABLE = {
         PAST,
         sequence(File(), APPLY, Step(APPLY, "scheduler", "volcano", bypasses=True)),
     ),
+    "a handler beside an injected one, past the webhooks": (
+        PAST,
+        sequence(
+            File(leader=Pod(probes=("readinessProbe",))),
+            APPLY,
+            Step(APPLY, "probes", ("readinessProbe", "startupProbe"), bypasses=True),
+        ),
+    ),
     "annotations that go past the webhooks": (
         WITHDRAWN,
         sequence(File(), CLIENT_SIDE, Step(APPLY, "opted_in", False, bypasses=True)),
