@@ -40,18 +40,6 @@ FAILED: Final = (ApiError, objects.ForeignError, *NO_ANSWER, ValueError)
 """The errors that a later reconcile may get past."""
 
 
-@dataclass(frozen=True, slots=True)
-class Certificates:
-    """The Secret that holds the certificates, their validity, and the intervals between reconciles."""
-
-    secret: str
-    terms: Terms = field(default_factory=Terms)
-    interval_seconds: float = 10.0
-    """After a change and after an error."""
-    settled_seconds: float = 60.0
-    """After a reconcile that changed nothing."""
-
-
 async def keep(keeper: "Keeper", measured: ControllerMetrics) -> None:
     """Reconcile certificates at their intervals; never returns. Raises `LeadershipLostError`."""
     told = ""
@@ -72,33 +60,35 @@ async def keep(keeper: "Keeper", measured: ControllerMetrics) -> None:
             log.exception("bug")
         told = message
         measured.certificate_reconciles.labels(outcome).inc()
-        certificates = keeper.certificates
-        await asyncio.sleep(
-            certificates.settled_seconds if outcome == "unchanged" else certificates.interval_seconds
-        )
+        await asyncio.sleep(keeper.settled_seconds if outcome == "unchanged" else keeper.interval_seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """The certificates of one namespace."""
+    """The Secret of the certificates, their validity, and the intervals between reconciles."""
 
     client: Client
     namespace: str
-    certificates: Certificates
+    secret: str
     permit: Callable[[], float]
     """Every write asks it for the seconds in which it must end; it raises `LeadershipLostError`."""
+    terms: Terms = field(default_factory=Terms)
+    interval_seconds: float = 10.0
+    """After a change and after an error."""
+    settled_seconds: float = 60.0
+    """After a reconcile that changed nothing."""
 
     @property
     def path(self) -> str:
         """The path of the Secret."""
-        return api_path("/api/v1/namespaces", self.namespace, "secrets", self.certificates.secret)
+        return api_path("/api/v1/namespaces", self.namespace, "secrets", self.secret)
 
     async def reconcile(self, now: datetime) -> tuple[str, ...]:
         """Make the next change, if one is due; return the changes, for the log.
 
         Raises `LeadershipLostError`, or one of `FAILED`.
         """
-        stored, terms = await self._read(self.path), self.certificates.terms
+        stored, terms = await self._read(self.path), self.terms
         found = {path: each for path in CONFIGURATIONS if (each := await self._read(path))}
         known = objects.read(stored)
         before = known
@@ -127,7 +117,7 @@ class Keeper:
             raise
 
     async def _store(self, kept: Kept, before: Object | None) -> Object:
-        secret = objects.secret(kept, self.namespace, self.certificates.secret, before)
+        secret = objects.secret(kept, self.namespace, self.secret, before)
         return await self.client.write(apply(self.path, secret), self.permit())
 
     async def _trust(self, kept: Kept, found: dict[str, Object]) -> tuple[str, ...]:

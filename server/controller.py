@@ -20,7 +20,7 @@ from intent.settings import Settings
 from kube.client import connect
 from kube.pool import BytePool
 from server import probes
-from server.certificates import Certificates, Keeper, keep
+from server.certificates import Keeper, keep
 from server.scrapes import by_token, made_context
 from sync import WORKERS
 from sync.controller import Controller
@@ -49,13 +49,13 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     metrics_port: int = METRICS_PORT,
     secure_metrics_port: int | None = None,
     timing: Timing = TIMING,
-    certificates: Certificates | None = None,
+    secret: str = "",
     workers: int = WORKERS,
 ) -> int:
     """Reconcile a cluster until SIGTERM or SIGINT (return 0), or until leadership is lost (return 1).
 
     Without a kubeconfig and a context it is the cluster of the pod that this runs in. `namespace` is the
-    Lease's. With `certificates`, the leader keeps the webhook's certificates in a Secret beside the Lease.
+    Lease's. With `secret`, the leader keeps the webhook's certificates in that Secret, beside the Lease.
     With `settings.observe_only` it takes no Lease, issues no certificates and writes nothing.
     /metrics is plain HTTP on `metrics_port`, or has TLS on `secure_metrics_port` for tokens that may read it.
     `workers` services of one namespace are reconciled at once.
@@ -77,9 +77,8 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
         async def work() -> None:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(controller.run())
-                if certificates:
-                    keeper = Keeper(client, namespace, certificates, leadership.check)
-                    tasks.create_task(keep(keeper, measured))
+                if secret:
+                    tasks.create_task(keep(Keeper(client, namespace, secret, leadership.check), measured))
 
         scrapes = None
         if secure_metrics_port is not None:

@@ -202,6 +202,7 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @click.option(
     "--manage-certificates",
     "secret",
+    default="",
     metavar="SECRET",
     help="Issue and rotate the webhook's certificates in this Secret, and write caBundle.",
 )
@@ -243,7 +244,6 @@ def sync(  # noqa: PLR0913 - each is a flag
     lease_duration: float,
     renew_deadline: float,
     retry_period: float,
-    secret: str | None,
     observe_only: bool,
     gangs_only: bool,
     namespaces: tuple[str, ...],
@@ -259,7 +259,7 @@ def sync(  # noqa: PLR0913 - each is a flag
     """
     # imported here: they load the Kubernetes client, which only the controller needs
     from kube.client import ConfigError  # noqa: PLC0415 - other subcommands start without it
-    from server import certificates, controller, process  # noqa: PLC0415 - other subcommands start without it
+    from server import controller, process  # noqa: PLC0415 - other subcommands start without it
     from sync.lease import Timing  # noqa: PLC0415 - other subcommands start without it
 
     flags = {
@@ -275,9 +275,7 @@ def sync(  # noqa: PLR0913 - each is a flag
             "--lease-duration must exceed --renew-deadline, which must exceed --retry-period"
         )
     timing = Timing(lease_duration, renew_deadline, retry_period)
-    kept = certificates.Certificates(secret) if secret else None
     try:
-        reconciling = controller.sync(settings, timing=timing, certificates=kept, **where)
-        sys.exit(process.run(reconciling, log_level.upper()))
+        sys.exit(process.run(controller.sync(settings, timing=timing, **where), log_level.upper()))
     except ConfigError as error:
         exit_unreadable(error)

@@ -13,7 +13,7 @@ from certs.rotation import Kept, Terms
 from intent import Object
 from kube.client import ApiError
 from kube.request import Request
-from server.certificates import CONFIGURATIONS, Certificates, Keeper
+from server.certificates import CONFIGURATIONS, Keeper
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -50,7 +50,7 @@ class Api:
     async def reconcile(self, now: datetime = NOW) -> tuple[str, ...]:
         self.writes.clear()
         client: Any = self
-        return await Keeper(client, "system", Certificates("tls"), lambda: 1.0).reconcile(now)
+        return await Keeper(client, "system", "tls", lambda: 1.0).reconcile(now)
 
     @property
     def kept(self) -> Kept:

@@ -1,28 +1,20 @@
 """The command, which checks its certificates twice a second."""
 
-from collections.abc import Coroutine
-from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from certs.rotation import Terms
 from fusioninfer.cli import main
 from server import admission, controller
-from server.certificates import Certificates
+from server.certificates import Keeper
 
 LOOK_SECONDS = 0.5
 
 
 def hurry(terms: Terms) -> None:
     """Check often, and issue certificates for the given terms."""
-    usual = controller.sync
-
-    def sync(*args: Any, certificates: Certificates, **more: Any) -> Coroutine[Any, Any, int]:
-        kept = replace(certificates, terms=terms, interval_seconds=LOOK_SECONDS, settled_seconds=LOOK_SECONDS)
-        return usual(*args, certificates=kept, **more)
-
+    keeper = partial(Keeper, terms=terms, interval_seconds=LOOK_SECONDS, settled_seconds=LOOK_SECONDS)
     changes = (
-        (controller, "sync", sync),
+        (controller, "Keeper", keeper),
         (admission, "webhook", partial(admission.webhook, poll_seconds=LOOK_SECONDS)),
     )
     for module, name, value in changes:

@@ -2,21 +2,21 @@
 
 import asyncio
 import logging
-from dataclasses import replace
+from functools import partial
 
 import pytest
 from aiohttp import web
 
 from certs import objects
 from kube.client import Client
-from server.certificates import Certificates, Keeper, keep
+from server.certificates import Keeper, keep
 from sync.lease import LeadershipLostError
 from sync.metrics import ControllerMetrics
 from tests.sync.conftest import FOR_EVER, Background, eventually, quiet
 from tests.sync.fake_api import Api, status
 
 SECRET = "/api/v1/namespaces/system/secrets/tls"
-KEPT = Certificates("tls", interval_seconds=0.01, settled_seconds=0.01)
+keeper = partial(Keeper, interval_seconds=0.01, settled_seconds=0.01)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def strange(api: Api) -> None:
 @pytest.fixture
 async def keeping(client: Client, measured: ControllerMetrics, background: Background) -> asyncio.Task[None]:
     """Reconcile certificates in the background."""
-    return background(keep(Keeper(client, "system", KEPT, lambda: FOR_EVER), measured))
+    return background(keep(keeper(client, "system", "tls", lambda: FOR_EVER), measured))
 
 
 @pytest.mark.usefixtures("keeping")
@@ -62,8 +62,8 @@ async def test_the_secret_is_written_once(api: Api, measured: ControllerMetrics)
 async def test_what_is_settled_is_read_again_after_a_longer_time(
     client: Client, measured: ControllerMetrics, background: Background
 ) -> None:
-    kept = replace(KEPT, settled_seconds=3600.0)
-    background(keep(Keeper(client, "system", kept, lambda: FOR_EVER), measured))
+    settled = keeper(client, "system", "tls", lambda: FOR_EVER, settled_seconds=3600.0)
+    background(keep(settled, measured))
 
     await eventually(lambda: reconciles(measured, "unchanged") > 0)
     await quiet()
@@ -92,6 +92,6 @@ async def test_without_leadership_nothing_is_written(
         raise LeadershipLostError("over")
 
     with pytest.raises(LeadershipLostError):
-        await keep(Keeper(client, "system", KEPT, refuse), measured)
+        await keep(keeper(client, "system", "tls", refuse), measured)
 
     assert api.writes == []

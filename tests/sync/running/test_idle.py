@@ -12,7 +12,6 @@ import pytest
 from intent.names import SYSTEM_NAMESPACE
 from intent.settings import Settings
 from kube import client
-from server.certificates import Certificates
 from server.controller import sync
 from sync import clock
 from sync.kinds import LWS, POD_GROUP, ROUTE_KINDS
@@ -42,7 +41,7 @@ async def idle(folder: Path) -> tuple[Counter[tuple[str, str]], int, set[str]]:
         api.put(LWS.path(KEY[0], "p"), lws("p"))
         api.put(LWS.path(KEY[0], "d"), lws("d", "decoder"))
         known: dict[str, Any] = {"kubeconfig": str(kubeconfig_of(api, folder)), "metrics_port": 0}
-        running = asyncio.create_task(sync(Settings(), certificates=Certificates("tls"), **known))
+        running = asyncio.create_task(sync(Settings(), secret="tls", **known))
         await eventually(lambda: POD_GROUP.path(*KEY) in api.objects)
         await asyncio.sleep(600)
         api.requests.clear()

@@ -17,7 +17,6 @@ from catalog.release import VERSION
 from intent.settings import Settings
 from kube.client import NONE, Client, ConfigError
 from kube.request import get
-from server.certificates import Certificates
 from server.controller import sync
 from sync.kinds import LWS, POD_GROUP, WATCHED
 from sync.lease import Timing
@@ -150,7 +149,7 @@ async def test_lost_leadership_ends_it_with_a_failure(api: Api, begin: Begin, po
 
 async def test_a_process_that_only_observes_takes_no_lease(api: Api, begin: Begin, port: int) -> None:
     api.put(LWS.path("team-a", "w"), lws("w", "worker"))
-    process = begin(Settings(observe_only=True), certificates=Certificates("fusioninfer-webhook-tls"))
+    process = begin(Settings(observe_only=True), secret="fusioninfer-webhook-tls")
     await eventually(lambda: ("POST", POD_GROUP.path("team-a")) in api.requests)
 
     _, measured = await answer(port, "/metrics")
