@@ -12,8 +12,8 @@ from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FINDINGS, SYSTEM, echo_json
 from fusioninfer.cluster.check.collect import collect, collect_needed
 from fusioninfer.cluster.check.components import NEEDED
+from fusioninfer.cluster.check.facts import results
 from fusioninfer.cluster.check.installed import CHECKS
-from fusioninfer.cluster.check.row import results
 from intent.errors import counted, printable
 
 COLOURS: Final = {"ok": "green", "warning": "yellow", "error": "red", "unknown": "yellow"}

@@ -1,4 +1,4 @@
-"""Send requests to a cluster, and return the answers as values. Only `refresh` writes."""
+"""Requests to a cluster, and the answers as values: unknown is not absent. Only `refresh` writes."""
 
 import asyncio
 import os
@@ -9,7 +9,6 @@ from typing import Final
 import orjson
 from aiohttp import ClientConnectorError
 
-from fusioninfer.cluster.answers import ABSENT, NOT_SERVED, Answer
 from intent import Object
 from intent.shapes import mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
@@ -20,6 +19,26 @@ TOGETHER: Final = 8
 """The number of requests that are sent at once."""
 LOG_LINES: Final = 40
 LOG_BYTES: Final = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The objects that a request returned, or why they are not known."""
+
+    objects: tuple[Object, ...] = ()
+    """Empty if there are none, or if they are not known."""
+    unknown: str = ""
+    """Why the objects are not known: a missing right, or no answer. Empty if they are known."""
+    served: bool = True
+    """Whether the API server serves the kind."""
+
+    @property
+    def first(self) -> Object:
+        """The first object; empty if there is none."""
+        return self.objects[0] if self.objects else {}
+
+
+ABSENT: Final = Answer()
 
 
 class UnreachableError(Exception):
@@ -82,7 +101,7 @@ class Reader:
                 return await reading
         except ApiError as error:
             if error.code == NOT_FOUND:
-                return ABSENT if error.named else NOT_SERVED
+                return Answer(served=error.named)
             return Answer(unknown=why(error))
         except (*NO_ANSWER, orjson.JSONDecodeError, ValueError) as error:
             return Answer(unknown=f"no answer for {path}: {why(error)}")

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from fusioninfer.cluster.answers import ABSENT, Answer
-from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
+from fusioninfer.cluster.reader import ABSENT, Answer, NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.text import name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError, parse_model
 from fusioninfer.settings import SettingsFile

@@ -7,15 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from catalog.release import VERSION
-from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import DEFINITIONS
-from fusioninfer.cluster.check.facts import DryRun, Facts, service_of, webhooks
+from fusioninfer.cluster.check.facts import Facts, webhooks
 from fusioninfer.cluster.check.installed import lease_path
-from fusioninfer.cluster.reader import Reader, why
+from fusioninfer.cluster.reader import Answer, Reader, why
 from intent import Object
 from intent.annotations import SERVICE
 from intent.names import api_path
+from intent.shapes import mapping, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
@@ -61,11 +60,12 @@ async def collect_needed(reader: Reader) -> Facts:
     lists = {"mutating": f"{ADMISSION}/mutatingwebhookconfigurations"}
     answers |= await _read(reader, definitions | {"scheduler": SCHEDULER}, lists)
     called = (webhook for each in answers["mutating"].objects for webhook in webhooks(each))
-    own = (service_of(webhook) for webhook in called if webhook.get("name") == LWS_WEBHOOK)
-    namespace, _ = next(filter(None, own), (LWS_NAMESPACE, ""))
+    own = (mapping(each.get("clientConfig")) for each in called if each.get("name") == LWS_WEBHOOK)
+    namespaces = (text(mapping(each.get("service")).get("namespace")) for each in own)
+    namespace = next(filter(None, namespaces), LWS_NAMESPACE)
     config = OUTPUTS["ConfigMap"].path(namespace)
     answers |= await _read(reader, {}, {"lws-deployments": DEPLOYMENT.path(namespace), "lws-config": config})
-    return Facts(answers, release=VERSION, now=datetime.now(UTC))
+    return Facts(answers, datetime.now(UTC))
 
 
 async def collect(reader: Reader, namespace: str, home: str) -> Facts:
@@ -83,7 +83,7 @@ async def collect(reader: Reader, namespace: str, home: str) -> Facts:
     validating = f"{ADMISSION}/validatingwebhookconfigurations"
     lists = {"deployments": DEPLOYMENT.path(namespace), "validating": validating}
     own, trial = await asyncio.gather(_read(reader, objects, lists), _trial(reader, home))
-    return replace(facts, answers={**facts.answers, **own}, trial=trial)
+    return replace(trial, answers={**facts.answers, **own, **trial.answers}, now=facts.now)
 
 
 async def _read(reader: Reader, objects: Mapping[str, str], lists: Mapping[str, str]) -> dict[str, Answer]:
@@ -92,14 +92,13 @@ async def _read(reader: Reader, objects: Mapping[str, str], lists: Mapping[str, 
     return dict(zip((*objects, *lists), read, strict=True))
 
 
-async def _trial(reader: Reader, home: str) -> DryRun:
+async def _trial(reader: Reader, home: str) -> Facts:
     """Create an annotated LeaderWorkerSet as a dry run, which the webhook must answer."""
     sent = create(LWS.path(home), TRIAL, dry_run=True)
     try:
         stored = await reader.send(sent)
         warned = await asyncio.gather(*(reader.warnings(sent) for _ in range(TIMES)))
-        return DryRun(stored, peers=tuple(sorted({*_PEER.findall(str(warned))})))
-    except ApiError as error:
-        return DryRun(unknown=str(error)) if error.code == FORBIDDEN else DryRun(problem=str(error))
-    except NO_ANSWER as error:
-        return DryRun(unknown=why(error))
+        return Facts({"trial": Answer((stored,))}, peers=tuple(sorted({*_PEER.findall(str(warned))})))
+    except (ApiError, *NO_ANSWER) as error:
+        is_answer = isinstance(error, ApiError) and error.code != FORBIDDEN
+        return Facts(problem=why(error)) if is_answer else Facts({"trial": Answer(unknown=why(error))})

@@ -11,8 +11,7 @@ from typing import Final
 from catalog.codes import Severity
 from catalog.engines import Version, shown
 from catalog.versions import EXTENSION, GATEWAY_API, KUBERNETES, LWS, VOLCANO, System
-from fusioninfer.cluster.check.facts import Facts, image_tag
-from fusioninfer.cluster.check.row import OK, Check, Judgement, check
+from fusioninfer.cluster.check.facts import OK, Check, Facts, Judgement, check, image_tag
 from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.shapes import annotations, listed, mapping, number, text

@@ -8,9 +8,9 @@ from typing import Final
 
 from cryptography import x509
 
+from catalog.release import VERSION
 from fusioninfer.cluster.check.components import NEEDED, parsed, served
-from fusioninfer.cluster.check.facts import Facts, flags, image_tag, our_webhooks
-from fusioninfer.cluster.check.row import OK, Check, Judgement, check
+from fusioninfer.cluster.check.facts import OK, Check, Facts, Judgement, check, flags, image_tag, our_webhooks
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.names import api_path
@@ -100,16 +100,13 @@ def _lasts(about: str, certificates: list[x509.Certificate], now: datetime, soon
     "run `kubectl describe` for the pods of Deployment fusioninfer-webhook; /readyz on port 8080 of a pod "
     "says why it is not ready. After an x509 error, restart what writes caBundle (docs/certificates.md). If "
     "pods and certificates are right, something before port 10250 drops the calls",
+    needs=("trial",),
     after=CONFIGURED,
 )
 def _answers(facts: Facts) -> Judgement:
-    trial = facts.trial
-    if trial.unknown:
-        return Judgement("unknown", trial.unknown)
-    if trial.stored is None:
-        return Judgement("error", trial.problem)
-    is_expanded = EXPANSION in annotations(trial.stored)
-    return OK if is_expanded else Judgement("error", "the dry run was stored without an expansion")
+    is_expanded = EXPANSION in annotations(facts.answer("trial").first)
+    problem = facts.problem or "the dry run was stored without an expansion"
+    return OK if is_expanded else Judgement("error", problem)
 
 
 @check(
@@ -121,7 +118,7 @@ def _answers(facts: Facts) -> Judgement:
 )
 def _callers(facts: Facts) -> Judgement | None:
     """Judge whether callers are known, or the port is closed to others; say from where a dry run came."""
-    deployment, peers = facts.named("deployments", DEPLOYMENT), facts.trial.peers
+    deployment, peers = facts.named("deployments", DEPLOYMENT), facts.peers
     if not deployment:
         return None
     came = f"a dry run came from {', '.join(peers)}" if peers else ""
@@ -143,9 +140,9 @@ def _release(facts: Facts) -> Judgement | None:
     release = image_tag(facts.named("deployments", DEPLOYMENT))
     if not parsed(release):
         return None
-    if parsed(release) == parsed(facts.release):
+    if parsed(release) == parsed(VERSION):
         return Judgement("ok", release)
-    return Judgement("warning", f"the webhook is {release}, this command {facts.release}")
+    return Judgement("warning", f"the webhook is {release}, this command {VERSION}")
 
 
 # --- the controller ---------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
-from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.facts import EPOCH
+from fusioninfer.cluster.reader import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.text import name_of, service_of
 from intent import Object

@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.installed import lease_path
 from fusioninfer.cluster.nodes import NOT_ENDED
-from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.cluster.reader import Answer, Reader, UnreachableError
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case

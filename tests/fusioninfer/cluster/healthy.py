@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import yaml
 
+from catalog.release import VERSION
 from certs.issue import Pair, issue_ca, issue_serving
-from fusioninfer.cluster.answers import Answer
 from fusioninfer.cluster.check.components import DEFINITIONS
-from fusioninfer.cluster.check.facts import DryRun, Facts
+from fusioninfer.cluster.check.facts import Facts
+from fusioninfer.cluster.reader import Answer
 from intent import Object
 
 NOW: Final = datetime(2026, 6, 1, tzinfo=UTC)
@@ -103,12 +104,12 @@ def facts() -> Facts:
         "lws-config": one({"data": {"controller_manager_config.yaml": LWS_CONFIG}}),
         "deployments": Answer(
             (
-                deployment("fusioninfer-webhook", "fusioninfer:0.1.0", flags=("--client-ca=ca",)),
+                deployment("fusioninfer-webhook", f"fusioninfer:{VERSION}", flags=("--client-ca=ca",)),
                 deployment("fusioninfer-sync", "fusioninfer:0.1.0"),
             )
         ),
         "lease": one(lease()),
         "secret": one(secret(serving())),
+        "trial": one({"metadata": {"annotations": {"fusioninfer.io/expansion": "{}"}}}),
     }
-    stored = {"metadata": {"annotations": {"fusioninfer.io/expansion": "{}"}}}
-    return Facts(answers, release="0.1.0", now=NOW, trial=DryRun(stored))
+    return Facts(answers, NOW)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.reader import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
 from fusioninfer.cluster.why.case import Case
 from intent import Object

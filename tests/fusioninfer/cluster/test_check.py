@@ -9,13 +9,12 @@ from typing import Any, Final
 
 import pytest
 
+from catalog.release import VERSION
 from catalog.versions import SYSTEMS, System
-from fusioninfer.cluster.answers import ABSENT, Answer
 from fusioninfer.cluster.check.collect import TRIAL, collect_needed
-from fusioninfer.cluster.check.facts import DryRun, Facts
+from fusioninfer.cluster.check.facts import CheckResult, Facts, results
 from fusioninfer.cluster.check.installed import CHECKS, WEBHOOKS
-from fusioninfer.cluster.check.row import CheckResult, results
-from fusioninfer.cluster.reader import Reader
+from fusioninfer.cluster.reader import ABSENT, Answer, Reader
 from intent import Object
 from intent.settings import Settings
 from tests.fusioninfer.cluster import healthy
@@ -76,11 +75,6 @@ def without(reading: str, name: str) -> Change:
     return change
 
 
-def trial(**made: Any) -> Change:
-    """Replace the dry run."""
-    return lambda known: replace(known, trial=DryRun(**made))
-
-
 GANG: Final = f"{LWS_CONFIG}gangSchedulingManagement:\n  schedulerProvider: volcano\n"
 AGING: Final = healthy.encoded(healthy.authority(20).certificate)
 FAILURES: Final[dict[str, tuple[Change, str]]] = {
@@ -118,12 +112,18 @@ FAILURES: Final[dict[str, tuple[Change, str]]] = {
         reading("secret", healthy.secret(healthy.serving(-2))),
         "the serving certificate expired 2 days ago",
     ),
-    "webhook-answers": (trial(problem="500: failed calling webhook"), "failed calling webhook"),
+    "webhook-answers": (
+        lambda known: replace(reading("trial", ABSENT)(known), problem="500: failed calling webhook"),
+        "failed calling webhook",
+    ),
     "webhook-callers": (
         reading("deployments", deployment("fusioninfer-webhook", "fusioninfer:0.1.0")),
         "any pod of the cluster can slow admission",
     ),
-    "release": (lambda known: replace(known, release="0.2.0"), "the webhook is 0.1.0, this command 0.2.0"),
+    "release": (
+        reading("deployments", deployment("fusioninfer-webhook", "fusioninfer:0.0.9")),
+        f"the webhook is 0.0.9, this command {VERSION}",
+    ),
     "inferenceservice-served": (reading("inferenceservices", ABSENT), "is not served"),
     "lease": (reading("lease", healthy.lease(120)), "pod-1 renewed the Lease fusioninfer-sync 120 s ago"),
 }
@@ -240,8 +240,8 @@ STATES: Final = (
         "error",
         "the serving certificate expired",
     ),
-    ("webhook-answers", trial(stored=TRIAL), "error", "the dry run was stored without an expansion"),
-    ("webhook-answers", trial(unknown="403 Forbidden: no"), "unknown", "403 Forbidden: no"),
+    ("webhook-answers", reading("trial", TRIAL), "error", "the dry run was stored without an expansion"),
+    ("webhook-answers", reading("trial", DENIED), "unknown", "403 Forbidden: you may not"),
     ("lease", reading("lease", ABSENT), "error", NOBODY),
     ("lease", reading("lease", healthy.lease(holder="")), "error", NOBODY),
     ("lease", reading("lease", {"spec": {"holderIdentity": "pod-1"}}), "error", NOBODY),
@@ -307,7 +307,7 @@ def test_callers_are_known_by_certificate_or_address_or_the_port_is_closed(
 ) -> None:
     own = deployment("fusioninfer-webhook", "fusioninfer:0.1.0", flags=flags)
     known = reading("network-policy", policy)(reading("deployments", Answer((own,)))(healthy.facts()))
-    known = replace(known, trial=replace(known.trial, peers=("10.1.0.7",)))
+    known = replace(known, peers=("10.1.0.7",))
 
     found = judged("webhook-callers", known)
     assert (found.state, found.detail.endswith(detail)) == (state, True), found

@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 
 from fusioninfer.cli import connection, main
 from fusioninfer.cli.options import exit_unreadable
-from fusioninfer.cluster.answers import Answer
-from fusioninfer.cluster.reader import NotFoundError, UnreachableError
+from fusioninfer.cluster.reader import Answer, NotFoundError, UnreachableError
 from intent import Object
 from intent.settings import Settings
 from kube.client import ApiError

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from catalog.codes import CODES
-from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.reader import Answer
 from fusioninfer.cluster.why.case import Case
 from fusioninfer.cluster.why.cause import Cause
 from fusioninfer.cluster.why.causes import causes

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
-from fusioninfer.cluster.answers import Answer
+from fusioninfer.cluster.reader import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
 from intent import Object
 from intent.annotations import EXPANSION, GROUP_NAME, KEYS, QUEUE_NAME, REVISION, ROLE_NAME, SERVICE
