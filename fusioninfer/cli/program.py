@@ -35,7 +35,7 @@ SUBCOMMANDS: Final[Mapping[str, Subcommand]] = {
     "explain": Subcommand(FILES, "files", "Explain each field that admission sets."),
     "import": Subcommand(FILES, "importing", "Turn objects of other systems into ours."),
     "plan": Subcommand(FILES, "plan", "Show which groups start with how many nodes."),
-    "demo": Subcommand(FILES, "reference", "Show three services before and after admission."),
+    "demo": Subcommand(FILES, "demo", "Show three services before and after admission."),
     "check": Subcommand(CLUSTER, "check", "Check that a cluster has what FusionInfer needs."),
     "why": Subcommand(CLUSTER, "why", "Say why a service does not serve."),
     "diff": Subcommand(CLUSTER, "diff", "Show what applying files would change in the cluster."),

@@ -1,4 +1,4 @@
-"""The subcommands that print tables, and the demo: `codes`, `engines`, `completion` and `demo`."""
+"""The subcommands that print tables and scripts: `codes`, `engines` and `completion`."""
 
 from pathlib import Path
 from typing import Final
@@ -6,26 +6,10 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from fusioninfer import demo as show
 from fusioninfer import engines as facts
 from fusioninfer.cli.options import CONFIG, echo_json, output_option, read_settings
 from fusioninfer.codes import ENTRIES, as_json, as_text
 from plan.show import aligned
-
-DEMO: Final = """\b
-Examples:
-  fusioninfer demo
-"""
-
-
-@click.command(epilog=DEMO)
-def demo() -> None:
-    """Show three services before and after admission.
-
-    Needs no cluster.
-    """
-    show.run()
-
 
 COMPLETION: Final = """\b
 Examples:
@@ -39,10 +23,10 @@ Examples:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell."""
-    made = get_completion_class(shell)
-    if made is not None:
+    script = get_completion_class(shell)
+    if script is not None:
         main = click.get_current_context().find_root().command
-        click.echo(made(main, {}, "fusioninfer", "_FUSIONINFER_COMPLETE").source())
+        click.echo(script(main, {}, "fusioninfer", "_FUSIONINFER_COMPLETE").source())
 
 
 CODES: Final = """\b

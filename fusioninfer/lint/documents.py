@@ -58,18 +58,10 @@ class Document:
         return f"{self.file}:{line}" if line else self.file
 
 
-def read(paths: Iterable[str]) -> list[Document]:
-    """Read every document of files, directories and standard input. Raises `UnreadableFileError`."""
-    found, problems = read_all(paths)
-    if problems:
-        raise problems[0]
-    return found
-
-
 def read_all(
     paths: Iterable[str], *, recursive: bool = False
 ) -> tuple[list[Document], list[UnreadableFileError]]:
-    """Read every document that can be read, and return the errors of the others.
+    """Read the documents of files, directories and standard input, and return the errors of the others.
 
     Of a file with a syntax error, the documents before the error are read. `recursive`: also the directories
     below a directory.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from fusioninfer.demo import SHOWN
+from fusioninfer.cli.demo import SHOWN
 from hack.manifests.objects import DOCS
 from hack.markdown import table
 from tests.bench.__main__ import PARTS

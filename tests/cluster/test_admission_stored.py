@@ -10,11 +10,11 @@ from typing import Final
 
 import yaml
 
-from fusioninfer.lint import documents
 from fusioninfer.lint.offline import compose
 from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
+from tests.builders.documents import read_files
 from tests.cluster.testbed.cluster import Cluster, kubectl
 from tests.cluster.testbed.differences import Differences, differences
 from tests.cluster.testbed.ours import ROOT
@@ -44,7 +44,7 @@ def test_every_file_is_admitted_as_it_is_expanded_offline(admission: Cluster, na
 
 def composed(file: Path) -> tuple[Object, ...]:
     """Return the objects of a file as the command expands them. Golden cases share names, so one by one."""
-    return compose(documents.read([str(file)]), Settings(), admission_only=True).objects
+    return compose(read_files([str(file)]), Settings(), admission_only=True).objects
 
 
 def accepted(folder: Path) -> Iterable[Path]:

@@ -12,6 +12,7 @@ from intent import Object
 from intent.annotations import EXPANSION
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
+from tests.builders.documents import read_files
 from tests.builders.examples import services
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.lws import changed
@@ -43,7 +44,7 @@ def test_the_services_of_the_examples_are_admitted_without_warnings(served: Clus
 
 def service_of(story: Path) -> documents.Document:
     """Return the InferenceService of a story; other objects may be beside it."""
-    read_all = documents.read([str(story.parent / "input.yaml")])
+    read_all = read_files([str(story.parent / "input.yaml")])
     (document,) = (one for one in read_all if one.object["kind"] == "InferenceService")
     return document
 

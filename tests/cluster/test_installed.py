@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 
 from catalog.release import VERSION
-from fusioninfer import demo
+from fusioninfer.cli import demo
 from tests.cluster.testbed.build import Built
 
 ROOT: Final = Path(__file__).parents[2]

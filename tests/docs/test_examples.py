@@ -8,11 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from fusioninfer.cli import main
-from fusioninfer.lint import documents, offline
+from fusioninfer.lint import offline
 from intent import Object
 from intent.annotations import SERVICE
 from intent.lws import KIND as LWS
 from intent.settings import Settings
+from tests.builders.documents import read_files
 from tests.builders.examples import EXAMPLES, FILES, services
 
 TEMPLATES: Final = tuple(sorted((EXAMPLES / "templates").glob("*.yaml")))
@@ -28,7 +29,7 @@ def found(*files: Path) -> str:
 
 
 def composed(*files: Path) -> offline.Composition:
-    return offline.compose(documents.read([str(file) for file in files]), Settings())
+    return offline.compose(read_files([str(file) for file in files]), Settings())
 
 
 @pytest.mark.parametrize("service", services())

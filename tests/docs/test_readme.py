@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from fusioninfer.cli import main
 from fusioninfer.lint import documents, offline
 from intent.settings import Settings
+from tests.builders.documents import read_files
 
 ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
@@ -48,7 +49,7 @@ def test_the_answer_of_the_service_is_that_of_the_quickstart() -> None:
 
 
 def test_before_and_after_are_what_the_command_prints() -> None:
-    read = documents.read([str(EXAMPLE)])
+    read = read_files([str(EXAMPLE)])
     printed = [read[0].object, *offline.compose(read, Settings()).objects]
 
     shown = blocks("What you see")
@@ -59,7 +60,7 @@ def test_before_and_after_are_what_the_command_prints() -> None:
 def test_the_lines_of_the_examples_are_counted() -> None:
     files = [ROOT / "docs" / "examples" / f"{name}.yaml" for name in ("prefill", "decode")]
     written = sum(not line.startswith("#") for file in files for line in file.read_text().splitlines())
-    stored = offline.compose(documents.read([str(file) for file in files]), Settings()).objects
+    stored = offline.compose(read_files([str(file) for file in files]), Settings()).objects
 
     counted = re.findall(r"is (\d+) lines that you write, and (\d+) that", README.read_text(encoding="utf-8"))
 

@@ -3,10 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
-from fusioninfer import demo
-from fusioninfer.cli import main
-from fusioninfer.lint import documents
+from fusioninfer.cli import demo, main
 from intent import yaml
+from tests.builders.documents import read_files
 from webhook.expand import expanded
 
 
@@ -21,7 +20,7 @@ def test_the_demo_prints_the_examples_and_the_pod_groups() -> None:
 
 @pytest.mark.parametrize("file", demo.SHOWN, ids=lambda file: file.stem)
 def test_the_difference_is_the_whole_object(file: str) -> None:
-    (document,) = documents.read([str(file)])
+    (document,) = read_files([str(file)])
 
     lines = demo.difference(document.object, expanded(document.object))
 

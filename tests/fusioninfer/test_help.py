@@ -12,8 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fusioninfer import demo
-from fusioninfer.cli import main, program
+from fusioninfer.cli import demo, main, program
 
 FILES: Final = ("service.yaml", "prefill.yaml", "decode.yaml")
 """The files of the examples, as in `directory`."""

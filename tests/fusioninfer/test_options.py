@@ -6,8 +6,7 @@ from typing import Final
 import pytest
 from click.testing import CliRunner, Result
 
-from fusioninfer import demo
-from fusioninfer.cli import main
+from fusioninfer.cli import demo, main
 
 GOOD: Final = str(demo.EXAMPLES / "monolithic.yaml")
 WARNED: Final = Path(GOOD).read_text().replace('- "8"\n', '- "16"\n').replace('- "4"\n', '- "2"\n')

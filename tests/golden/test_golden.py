@@ -26,6 +26,7 @@ from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings
 from intent.template import Templates
+from tests.builders.documents import read_files
 from tests.builders.reviews import review as sent
 from tests.golden.served import Webhook, post
 from webhook import review
@@ -57,7 +58,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 @cache
 def inputs(case: Path) -> list[Document]:
     """Read what the user of a case wrote. The objects must not be changed: tests share them."""
-    return documents.read([str(case / "input.yaml")])
+    return read_files([str(case / "input.yaml")])
 
 
 @cache

@@ -13,8 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from fusioninfer import demo
-from fusioninfer.cli import main
+from fusioninfer.cli import demo, main
 from fusioninfer.cli.program import INTERNAL
 from intent import yaml
 from server import process

@@ -16,8 +16,7 @@ from typing import Any, Final
 import pytest
 from click.testing import CliRunner, Result
 
-from fusioninfer import demo
-from fusioninfer.cli import main
+from fusioninfer.cli import demo, main
 from fusioninfer.cli.program import SUBCOMMANDS
 from intent import Object, yaml
 from intent.commands import command, named

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fusioninfer.lint import documents
 from intent import Object
 from intent.inferenceservice.members import leader_worker_sets
 from intent.inferenceservice.read import read
+from tests.builders.documents import read_files
 from tests.builders.isvc import decoder, isvc, prefiller, router, worker
 from tests.builders.reviews import UID
 from tests.builders.reviews import review as sent
@@ -100,7 +100,7 @@ def test_the_roles_of_an_accepted_service_are_accepted(obj: Object) -> None:
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda path: path.parent.name)
 def test_every_story_gives_leader_worker_sets_that_are_accepted(story: Path) -> None:
-    written = documents.read([str(story.parent / "input.yaml")])
+    written = read_files([str(story.parent / "input.yaml")])
     (document,) = (one for one in written if one.object["kind"] == "InferenceService")
 
     service, _ = read(document.object)

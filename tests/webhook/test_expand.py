@@ -25,7 +25,7 @@ from fusioninfer.lint import documents, offline
 from webhook.check import check
 from webhook.expand import expand, expanded
 for path in sys.argv[1:]:
-    for one in offline.rendered(documents.read([path])):
+    for one in offline.rendered(documents.read_all([path])[0]):
         sys.stdout.write(orjson.dumps(expand(one.object)).decode() + "\\n")
         if offline.is_lws(one.object):
             sys.stdout.write(f"{[*map(str, check(expanded(one.object)))]}\\n")

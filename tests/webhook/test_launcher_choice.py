@@ -11,11 +11,11 @@ from typing import Any, Final
 import pytest
 
 from catalog.engines import ENGINES, NEWEST, NO_RAY, SYMMETRIC_RUN, Engines, Ray, Stock, Version
-from fusioninfer.lint import documents
 from intent import Object
 from intent.annotations import EXPANSION, LAUNCHER, REFRESH
 from intent.image import facts, read_image
 from intent.settings import Settings
+from tests.builders.documents import read_files
 from tests.builders.lws import changed, container, engine_of, lws, paused, put, template
 from tests.laws.strategies import TOOLS
 from tests.tiers import by_turns
@@ -163,9 +163,7 @@ def test_of_launchers_that_may_start_the_one_that_needs_least_is_named() -> None
 
 # --- objects expanded by an earlier release ---------------------------------------------------------
 
-STORED: Final = [
-    one.object for one in documents.read([str(Path(__file__).parent / "expanded_before_auto.yaml")])
-]
+STORED: Final = [one.object for one in read_files([str(Path(__file__).parent / "expanded_before_auto.yaml")])]
 """Expanded when the default was `ray-symmetric`, for images of which most cannot run it."""
 each_stored = pytest.mark.parametrize("old", STORED, ids=lambda one: one["metadata"]["name"])
 

@@ -9,13 +9,14 @@ import pytest
 from fusioninfer.lint import documents
 from fusioninfer.lint.documents import Document, UnreadableFileError
 from intent import yaml
+from tests.builders.documents import read_files
 
 
 def test_a_file_may_hold_several_documents(tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text("kind: A\n---\n# nothing\n---\nkind: B\n")
 
-    read = documents.read([str(file)])
+    read = read_files([str(file)])
 
     assert read == [Document(str(file), 1, {"kind": "A"}), Document(str(file), 3, {"kind": "B"})]
 
@@ -24,14 +25,14 @@ def test_a_list_is_replaced_by_its_items(tmp_path: Path) -> None:
     file = tmp_path / "list.json"
     file.write_text('{"kind": "List", "items": [{"kind": "A"}, {"kind": "List", "items": [{"kind": "B"}]}]}')
 
-    assert [one.object["kind"] for one in documents.read([str(file)])] == ["A", "B"]
+    assert [one.object["kind"] for one in read_files([str(file)])] == ["A", "B"]
 
 
 def test_a_directory_is_read_in_order_of_names(tmp_path: Path) -> None:
     for name in ("b.yml", "a.yaml", "c.json", "notes.txt"):
         (tmp_path / name).write_text(f'{{"kind": "{name}"}}')
 
-    assert [one.object["kind"] for one in documents.read([str(tmp_path)])] == ["a.yaml", "b.yml", "c.json"]
+    assert [one.object["kind"] for one in read_files([str(tmp_path)])] == ["a.yaml", "b.yml", "c.json"]
 
 
 @pytest.mark.parametrize(
@@ -63,13 +64,13 @@ def test_an_error_names_its_location(tmp_path: Path, text: str, what: str) -> No
     file.write_text(text)
 
     with pytest.raises(UnreadableFileError, match=what):
-        documents.read([str(file)])
+        read_files([str(file)])
 
 
 @pytest.mark.parametrize("missing", ["no-such-file.yaml", "."])
 def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
     with pytest.raises(UnreadableFileError, match=str(tmp_path)):
-        documents.read([str(tmp_path / missing)])
+        read_files([str(tmp_path / missing)])
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "large"])
@@ -79,7 +80,7 @@ def test_a_file_without_an_end_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(documents, "LARGEST", 1000)
 
     with pytest.raises(UnreadableFileError, match=r"a\.yaml: is larger than"):
-        documents.read([str(tmp_path)])
+        read_files([str(tmp_path)])
 
 
 @pytest.mark.parametrize(
@@ -112,20 +113,20 @@ def test_a_string_stays_a_string(text: str) -> None:
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: A")
 
-    assert len(documents.read([str(tmp_path), str(tmp_path / "a.yaml")])) == 1
+    assert len(read_files([str(tmp_path), str(tmp_path / "a.yaml")])) == 1
 
 
 def test_an_empty_file_is_a_document_without_fields(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("# nothing\n---\n")
 
-    assert documents.read([str(tmp_path)]) == [Document(str(tmp_path / "a.yaml"), 1, {})]
+    assert read_files([str(tmp_path)]) == [Document(str(tmp_path / "a.yaml"), 1, {})]
 
 
 def test_a_file_name_is_printed_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a\n\x1b[31m.yaml").write_text("a: [")
 
     with pytest.raises(UnreadableFileError, match=r"a\\n\\x1b\[31m.yaml:1:5: ") as found:
-        documents.read([str(tmp_path)])
+        read_files([str(tmp_path)])
 
     assert (found.value.line, str(found.value).isprintable()) == (1, True)
 

@@ -13,6 +13,7 @@ from fusioninfer.cli import main
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
+from tests.builders.documents import read_files
 from tests.golden.test_golden import CASES, inputs
 from tests.laws.laws import leaves
 from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
@@ -90,7 +91,7 @@ def test_each_leaf_of_the_record_is_explained() -> None:
 
 
 def test_a_copied_template_is_one_field() -> None:
-    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
+    found = explain.explain(read_files([str(PROBED)]), SETTINGS)
 
     (one,) = [one.field for one in found if one.concern == "split"]
     assert (one.path, one.now) == ("spec.leaderWorkerTemplate.leaderTemplate", "a copy of workerTemplate")
@@ -167,7 +168,7 @@ def test_a_launch_names_the_launcher_and_the_reason(case: str, choice: str | Non
 
 
 def test_a_recorded_launch_that_would_not_be_chosen_now_is_marked() -> None:
-    stored = documents.read([str(CASES[0].parents[1] / "webhook" / "expanded_before_auto.yaml")])
+    stored = read_files([str(CASES[0].parents[1] / "webhook" / "expanded_before_auto.yaml")])
 
     launched = [one for one in explain.explain(stored, SETTINGS) if one.concern == "launch"]
 
@@ -181,7 +182,7 @@ def test_a_field_without_a_mutator_has_no_rule() -> None:
 
 
 def test_an_expanded_object_is_explained_by_its_record() -> None:
-    before = documents.read([str(PROBED)])
+    before = read_files([str(PROBED)])
     stored = offline.compose(before, SETTINGS, admission_only=True).objects
 
     after = explain.explain([documents.Document("-", 1, one) for one in stored], SETTINGS)
@@ -191,7 +192,7 @@ def test_an_expanded_object_is_explained_by_its_record() -> None:
 
 def test_size_1_and_launcher_none_are_not_causes() -> None:
     plain = PROBED.parents[1] / "sidecar-01-args-only" / "input.yaml"
-    (document,) = documents.read([str(plain)])
+    (document,) = read_files([str(plain)])
     document.object["metadata"]["annotations"]["fusioninfer.io/launcher"] = "none"
 
     found = explain.explain([document], SETTINGS)
@@ -201,7 +202,7 @@ def test_size_1_and_launcher_none_are_not_causes() -> None:
 
 
 def test_the_command_writes_what_the_text_has_as_json() -> None:
-    found = explain.explain(documents.read([str(PROBED)]), SETTINGS)
+    found = explain.explain(read_files([str(PROBED)]), SETTINGS)
     answer = CliRunner().invoke(main, ["explain", "-f", str(PROBED), "-o", "json"])
 
     rows = json.loads(answer.stdout)

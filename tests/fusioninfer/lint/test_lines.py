@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from fusioninfer.lint import documents
+from tests.builders.documents import read_files
 
 TEXT: Final = """\
 # a comment
@@ -40,7 +41,7 @@ CONTAINERS: Final = "spec.leaderWorkerTemplate.workerTemplate.spec.containers"
 @pytest.fixture
 def read(tmp_path: Path) -> list[documents.Document]:
     (tmp_path / "a.yaml").write_text(TEXT)
-    return documents.read([str(tmp_path / "a.yaml")])
+    return read_files([str(tmp_path / "a.yaml")])
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,6 @@ def test_items_of_a_list_have_their_own_lines(read: list[documents.Document]) ->
 
 def test_a_merged_field_has_the_line_of_the_text_that_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: &a\n  x: 1\n  y: 2\nb:\n  <<: *a\n  x: 3\n")
-    (one,) = documents.read([str(tmp_path / "a.yaml")])
+    (one,) = read_files([str(tmp_path / "a.yaml")])
 
     assert [one.line("b.x"), one.line("b.y")] == [6, 3]

@@ -24,6 +24,7 @@ from intent.annotations import EXPANSION
 from intent.settings import Settings
 from server.template_reader import reader
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, templates
+from tests.builders.documents import read_files
 from tests.builders.isvc import isvc
 from tests.builders.reviews import review
 from tests.builders.templates import template
@@ -263,7 +264,7 @@ def by_files(folder: Path, objects: Iterable[Object]) -> dict[tuple[str, str], O
     done = CliRunner().invoke(main, ["expand", str(file), "-o", "yaml"])
     assert done.exit_code == 0, done.stderr
     (folder / "made.yaml").write_text(done.stdout)
-    made = [one.object for one in documents.read([str(folder / "made.yaml")])]
+    made = [one.object for one in read_files([str(folder / "made.yaml")])]
     return {(one["kind"], one["metadata"]["name"]): one for one in made}
 
 

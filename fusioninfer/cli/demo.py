@@ -1,4 +1,4 @@
-"""The demo: what admission makes of the examples, and the PodGroups that the controller would create."""
+"""The subcommand `demo`: what admission makes of the examples, and what the controller would create."""
 
 from difflib import unified_diff
 from pathlib import Path
@@ -11,15 +11,23 @@ from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.settings import Settings
 
-EXAMPLES: Final = Path(__file__).parent / "examples"
+EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 """Copies of files in docs/examples, which are installed with the command."""
 SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
 COLOURS: Final = {"+": "green", "-": "red"}
+DEMO: Final = """\b
+Examples:
+  fusioninfer demo
+"""
 
 
-def run() -> None:
-    """Show the examples."""
-    read = documents.read([str(file) for file in SHOWN])
+@click.command(epilog=DEMO)
+def demo() -> None:
+    """Show three services before and after admission.
+
+    Needs no cluster.
+    """
+    read, _ = documents.read_all(map(str, SHOWN))
     composed = offline.compose(read, Settings())
     for document, after in zip(read, composed.objects, strict=False):
         click.secho(f"{Path(document.file).name}: what admission adds", bold=True)
@@ -27,8 +35,8 @@ def run() -> None:
             click.secho(line, fg=COLOURS.get(line[:1]))
         click.echo()
     click.secho("created by the controller", bold=True)
-    made = (one for one in composed.objects if one["kind"] == "PodGroup")
-    click.echo(documents.write_yaml(made), nl=False)
+    gangs = (one for one in composed.objects if one["kind"] == "PodGroup")
+    click.echo(documents.write_yaml(gangs), nl=False)
 
 
 def difference(before: Object, after: Object) -> list[str]:
