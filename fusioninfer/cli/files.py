@@ -20,7 +20,6 @@ from fusioninfer.cli.options import (
 )
 from fusioninfer.lint import documents, offline, policies, report
 from fusioninfer.lint import explain as explanations
-from fusioninfer.lint.documents import Document
 from fusioninfer.lint.offline import Composition
 from intent import Object
 from intent.annotations import EXPANSION
@@ -35,12 +34,12 @@ def read(
     namespace: str,
     config: Path | None,
     admission_only: bool = False,
-) -> tuple[Composition, list[Document], Settings]:
+) -> tuple[Composition, Settings]:
     """Read and compose files; exit if the settings cannot be read."""
     settings = read_settings(config)
     found, unread = documents.read_all(files, recursive=recursive)
-    made = offline.compose(found, settings, unread, namespace=namespace, admission_only=admission_only)
-    return made, found, settings
+    composed = offline.compose(found, settings, unread, namespace=namespace, admission_only=admission_only)
+    return composed, settings
 
 
 # --- validate ----------------------------------------------------------------------------------------
@@ -136,7 +135,7 @@ def expand(
     Exit code 0: printed; 1: an object would be denied, or there are warnings with --fail-on-warnings, so
     nothing is printed; 2: a file cannot be read.
     """
-    found, *_ = read(**where, admission_only=admission_only)
+    found, _ = read(**where, admission_only=admission_only)
     require(found, selection)
     objects = [_without_record(one) if no_record else one for one in found.objects]
     if network_policies:
@@ -178,9 +177,9 @@ def explain(*, selection: Selection, output: str, **where: Any) -> None:
     Exit code 0: printed; 1: an object would be denied, or there are warnings with --fail-on-warnings;
     2: a file cannot be read.
     """
-    found, read_documents, settings = read(**where, admission_only=True)
+    found, settings = read(**where, admission_only=True)
     require(found, selection)
-    explained = explanations.explain(read_documents, settings)
+    explained = explanations.explain(found.documents, settings)
     if output == "json":
         echo_json([*map(explanations.as_json, explained)])
         return

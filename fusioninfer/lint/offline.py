@@ -47,6 +47,8 @@ class Found:
 class Composition:
     """The objects that files render to, in apply order, and all findings, errors first."""
 
+    documents: tuple[Document, ...] = ()
+    """Those of the files, in their namespaces."""
     objects: tuple[Object, ...] = ()
     found: tuple[Found, ...] = ()
     """Without the ignored ones."""
@@ -101,7 +103,7 @@ def compose(
     if objects and not (count or found):
         found.append(Found(objects[0], unchecked(objects[0].object)))
     found.sort(key=lambda one: one.error.severity != "error")
-    return Composition(made, tuple(found), count, _skipped(documents), tuple(unread))
+    return Composition(tuple(documents), made, tuple(found), count, _skipped(documents), tuple(unread))
 
 
 def _made(

@@ -14,6 +14,7 @@ from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
 from tests.builders.documents import read_files
+from tests.builders.templates import template
 from tests.golden.test_golden import CASES, inputs
 from tests.laws.laws import leaves
 from webhook.mutate import CONCERNS, REPLACEABLE, input_of, rule_for
@@ -222,3 +223,28 @@ def test_the_command_writes_what_the_text_has_as_json() -> None:
         "input": "spec.leaderWorkerTemplate.size",
         "inputValue": 2,
     }
+
+
+def test_the_templates_are_those_of_the_namespace(tmp_path: Path) -> None:
+    engine = {"name": "vllm", "image": "vllm/vllm-openai:v0.17.1", "command": ["vllm", "serve"]}
+    gpus = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
+    args = {name: [f"org/{name}", "--tensor-parallel-size", "2"] for name in "ab"}
+    pods = {name: {"containers": [engine | gpus | {"args": words}]} for name, words in args.items()}
+    templates = [
+        template({"for": "common", "template": {"spec": spec}}, namespace=name) for name, spec in pods.items()
+    ]
+    lws = {
+        "apiVersion": "leaderworkerset.x-k8s.io/v1",
+        "kind": "LeaderWorkerSet",
+        "metadata": {
+            "name": "w",
+            "annotations": {"fusioninfer.io/service": "s", "fusioninfer.io/base-refs": "base"},
+        },
+        "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": {}}},
+    }
+    file = tmp_path / "a.yaml"
+    file.write_text(documents.write_yaml([*templates, lws]))
+
+    answer = CliRunner().invoke(main, ["explain", "-n", "a", str(file)])
+
+    assert ("org/a" in answer.stdout, "org/b" in answer.stdout) == (True, False), answer.output
