@@ -1,21 +1,24 @@
 """Run the webhook: its HTTPS server, its certificate, its metrics, and the signals that end it."""
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+import orjson
 import structlog
 
 from catalog.release import VERSION
 from certs import reload
+from intent import Object
 from intent.settings import Settings
 from server import probes
-from server.warm_up import PATHS, Reviews, warm_up
 from webhook import review, templated
 from webhook.server import app, metrics
 from webhook.server.callers import Callers
@@ -23,6 +26,9 @@ from webhook.server.listen import Limits
 from webhook.server.offload import Offload
 from webhook.server.reading import TemplateLoader
 
+Reviews = Mapping[str, Callable[[bytes], review.AdmissionAnswer]]
+"""The functions that answer a body: by path, and by step of a request that names templates."""
+PATHS: Final = ("/mutate", "/validate")
 LIMITS: Final = Limits()
 NOBODY_KNOWN: Final = Callers()
 log: Final = structlog.stdlib.get_logger(__name__)
@@ -115,3 +121,35 @@ def _report(shown: metrics.WebhookMetrics, change: reload.Reload) -> None:
 def _log(use: str, change: reload.Reload) -> None:
     level = logging.INFO if change.result == "loaded" else logging.WARNING
     log.log(level, "certificate", use=use, result=change.result, reason=change.reason)
+
+
+# --- reviews that run through most of the code, so that no real one finds it cold ------------------
+
+_ENGINE: Final[Object] = {
+    "name": "engine",
+    "image": "registry.example/vllm-openai:v0.17.1",
+    "command": ["vllm", "serve"],
+    "args": ["org/model", "--tensor-parallel-size", "16", "--unknown", "--kv-transfer-config", "{}"],
+    "resources": {"limits": {"nvidia.com/gpu": "8"}},
+    "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
+}
+_NAME: Final = "warm-up"
+_KEYS: Final = {"service": _NAME, "component-type": "decoder", "strategy": "pd-disaggregation"}
+_OBJECT: Final[Object] = {
+    "metadata": {"name": _NAME, "annotations": {f"fusioninfer.io/{key}": _KEYS[key] for key in _KEYS}},
+    "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [_ENGINE]}}}},
+}
+_REQUEST: Final = {"uid": _NAME, "operation": "CREATE", "object": _OBJECT}
+BODY: Final = orjson.dumps({"apiVersion": review.VERSION, "kind": "AdmissionReview", "request": _REQUEST})
+"""The review of a LeaderWorkerSet as its author wrote it: /mutate expands it, and /validate denies it."""
+
+
+def warm_up(reviews: Reviews) -> None:
+    """Answer a review of each path; then exempt all long-lived objects from garbage collection.
+
+    The first of a namespace would take several times as long, and might count as expensive on a slow machine.
+    """
+    for path in PATHS:
+        reviews[path](BODY)
+    gc.collect()
+    gc.freeze()

@@ -1,29 +1,35 @@
 """One document, checked as the API server and admission do, and the LeaderWorkerSets that it becomes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Final
 
 from fusioninfer.lint.documents import Document
-from fusioninfer.lint.library import NONE, Library, seen_by
 from intent import Object, disaggregatedset, lws
 from intent.errors import FieldError
 from intent.inferenceservice.members import authored, leader_worker_sets
 from intent.inferenceservice.read import InferenceServiceIntent, read
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
+from intent.names import SYSTEM_NAMESPACE
 from intent.resource import FileKind, kind_of, violations_of
 from intent.schema import INVALID, MOST
 from intent.settings import Settings
-from intent.shapes import labels
+from intent.shapes import labels, metadata, text
+from intent.template import Templates
 from webhook import inferenceservice, inferencetemplate
 from webhook.check import check
 
 VERSION: Final = "FI922"
 Written = Callable[[FieldError], FieldError]
 """Returns a finding with the path that the author of the document wrote."""
+
+Library = Mapping[str, Mapping[str, Object]]
+"""The templates by namespace, and by name; those of objects that name no namespace under the empty name."""
+
+NONE: Final[Library] = {}
 
 
 def as_it_is(error: FieldError) -> FieldError:
@@ -127,3 +133,29 @@ def _of_roles(obj: Object) -> Iterator[CheckedObject]:
 def _of_service(service: InferenceServiceIntent) -> Iterator[CheckedObject]:
     for role, made in zip(service.roles, leader_worker_sets(service), strict=True):
         yield CheckedObject(made, partial(authored, service=service, role=role))
+
+
+# --- the InferenceTemplates of files ----------------------------------------------------------------
+
+
+def library(objects: Iterable[Object]) -> Library:
+    """Collect the templates among objects; the first of a name counts."""
+    found: dict[str, dict[str, Object]] = {}
+    for one in objects:
+        kind, of = kind_of(one), metadata(one)
+        if kind is None or kind.name != INFERENCE_TEMPLATE:
+            continue
+        found.setdefault(text(of.get("namespace")), {}).setdefault(text(of.get("name")), one)
+    return found
+
+
+def seen_by(templates: Library, lws: Object) -> Templates:
+    """Return the templates that an object may name: those of its namespace, then FusionInfer's.
+
+    A file that names no namespace is applied to the same one as the others.
+    """
+    namespace = text(metadata(lws).get("namespace"))
+    near: dict[str, Object] = {}
+    for name in (SYSTEM_NAMESPACE, "", namespace) if namespace else (SYSTEM_NAMESPACE, *templates):
+        near |= templates.get(name, {})
+    return near

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import click
 import orjson
 
+from fusioninfer.lint.checked import library, seen_by
 from fusioninfer.lint.documents import Document
-from fusioninfer.lint.library import library, seen_by
 from fusioninfer.lint.offline import is_lws, rendered
 from fusioninfer.lint.paths import joined
 from intent import Object

@@ -1,9 +1,10 @@
-"""Hints about documents that are not checked, though their authors may expect it."""
+"""Hints about documents that are not checked, though their authors may expect it, or that break others."""
 
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
+from fusioninfer.lint.checked import Checked
 from fusioninfer.lint.documents import Document
 from intent import Object, disaggregatedset, lws
 from intent.annotations import INJECT, PREFIX, is_ours
@@ -11,8 +12,9 @@ from intent.errors import FieldError, nearest
 from intent.inferenceservice.v1alpha1 import GROUP
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
 from intent.inferencetemplate.v1alpha1 import KIND as INFERENCE_TEMPLATE
+from intent.read import read
 from intent.resource import KINDS, kind_of
-from intent.shapes import annotations, labels, mapping, text
+from intent.shapes import annotations, containers_of, labels, listed, mapping, metadata, text
 
 REFUSED: Final = "FI921"
 NO_EFFECT: Final = "FI930"
@@ -98,3 +100,36 @@ def _key_of_ours(obj: Object, kind: str) -> str:
     read = {INJECT} if kind == INFERENCE_TEMPLATE else set[str]()
     keys = ((path, str(key)) for path, keys in places.items() for key in keys if key not in read)
     return next((f"{path}[{key}]" for path, key in keys if key.startswith(PREFIX)), "")
+
+
+# --- Services whose names set variables in the pods of a namespace ---------------------------------
+
+_VARIABLE: Final = "VLLM_PORT"
+"""vLLM's own variable, a number. Of a Service `vllm` the kubelet makes it `tcp://…`, with which vLLM ends."""
+
+
+def links(each: list[Checked]) -> Iterator[tuple[Document, FieldError]]:
+    """Yield the Services `vllm` beside pods that run vLLM and read the variables of Services."""
+    sets = [part.object for one in each for part in one.parts if read(part.object).intent]
+    places = {text(metadata(one).get("namespace")) for one in sets if any(map(_reads, _pods(one)))}
+    for document in (one.document for one in each if places):
+        of, spec = metadata(document.object), mapping(document.object.get("spec"))
+        has_address = spec.get("clusterIP") != "None" and spec.get("type") != "ExternalName"
+        is_named = document.object.get("kind") == "Service" and of.get("name") == "vllm"
+        if is_named and has_address and text(of.get("namespace")) in {"", *places}:
+            message = (
+                f"a Service of this name sets {_VARIABLE} in the pods, with which vLLM does not start: "
+                "use another name, or enableServiceLinks: false in the pods"
+            )
+            yield document, FieldError("metadata.name", None, message, "FI924")
+
+
+def _pods(lws: Object) -> Iterator[Object]:
+    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
+    yield from (mapping(mapping(one).get("spec")) for one in group.values())
+
+
+def _reads(pod: Object) -> bool:
+    engines = [one for _, one in containers_of(pod) if "vllm" in f"{one.get('image')} {one.get('command')}"]
+    own = {text(mapping(item).get("name")) for one in engines for item in listed(one.get("env"))}
+    return bool(engines) and pod.get("enableServiceLinks") is not False and _VARIABLE not in own

@@ -6,11 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from catalog.codes import Severity
-from fusioninfer.lint.checked import Checked, Written, as_it_is, checked, parts_of
+from fusioninfer.lint.checked import Checked, Library, Written, as_it_is, checked, library, parts_of, seen_by
 from fusioninfer.lint.documents import Document, UnreadableFileError
-from fusioninfer.lint.hints import hints, is_kustomization, unchecked
-from fusioninfer.lint.library import Library, library, seen_by
-from fusioninfer.lint.links import links
+from fusioninfer.lint.hints import hints, is_kustomization, links, unchecked
 from intent import Object
 from intent.annotations import SERVICE
 from intent.errors import FieldError, Subject

@@ -20,8 +20,8 @@ import pytest
 
 from catalog.codes import files
 from fusioninfer.lint import documents, offline
+from fusioninfer.lint.checked import library, seen_by
 from fusioninfer.lint.documents import Document
-from fusioninfer.lint.library import library, seen_by
 from intent import Object
 from intent.errors import FieldError
 from intent.settings import Settings

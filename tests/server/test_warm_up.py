@@ -9,7 +9,7 @@ import pytest
 from catalog.flags import flag_tables
 from intent.settings import Settings
 from server import admission
-from server.warm_up import BODY, PATHS, warm_up
+from server.admission import BODY, PATHS, warm_up
 
 REVIEWS: Final = admission.reviews(Settings())
 

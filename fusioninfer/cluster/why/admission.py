@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from fusioninfer.cluster.check.installed import lease_problem
 from fusioninfer.cluster.service import absent_objects
 from fusioninfer.cluster.text import name_of
-from fusioninfer.cluster.why.case import Case
-from fusioninfer.cluster.why.cause import Cause, Effect, cause
+from fusioninfer.cluster.why.case import Case, Cause, Effect, cause
 from intent import Object
 from intent.annotations import EXPANSION, INJECT, SERVICE, is_paused
 from intent.lws import KIND as LWS

@@ -1,11 +1,13 @@
-"""The case of one service: what was read, and what the functions and the clock of the controller say."""
+"""The case of one service: what was read, what the controller's functions make of it, and causes in it."""
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Literal
 
+from catalog.codes import CODES
 from fusioninfer.cluster.check.facts import EPOCH
 from fusioninfer.cluster.reader import Answer
 from fusioninfer.cluster.service import Live, snapshot_of
@@ -26,6 +28,35 @@ from sync.parts.desired import Desired
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
 from sync.status.observed import Observed, observed
+from sync.status.reasons import CAUSES
+
+Effect = Literal["blocks", "degrades"]
+"""Whether the service cannot serve, or serves less than it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause."""
+
+    layer: str
+    reason: str
+    """A reason of `sync.status.reasons`, or a code."""
+    object: str
+    """Kind and name of the object that it is about."""
+    message: str
+    remedy: str = ""
+    effect: Effect = "blocks"
+
+
+def cause(reason: str, about: str, message: str, effect: Effect = "blocks", layer: str = "rules") -> Cause:
+    """Return a cause with the remedy of its reason, which is not at the end of its message too.
+
+    `layer`: that of a code; a reason has its own.
+    """
+    row, said = CAUSES.get(reason), message.removesuffix(f" ({reason})")
+    if row:
+        return Cause(row.layer, reason, about, said, row.remedy, effect)
+    return Cause(layer, reason, about, said, CODES[reason].remedy, effect)
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from fusioninfer.cluster.why.admission import admission, controller, rules
-from fusioninfer.cluster.why.case import Case
-from fusioninfer.cluster.why.cause import Cause, cause
+from fusioninfer.cluster.why.case import Case, Cause, cause
 from fusioninfer.cluster.why.pods import pods
 from fusioninfer.cluster.why.scheduling import scheduling, workload
 from intent.names import picker_name

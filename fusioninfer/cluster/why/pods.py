@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from catalog.codes import CODES
-from fusioninfer.cluster.why.case import Case
-from fusioninfer.cluster.why.cause import Cause, Effect, cause
+from fusioninfer.cluster.why.case import Case, Cause, Effect, cause
 from intent import Object
 from intent.errors import counted
 from intent.shapes import listed, mapping, number, text

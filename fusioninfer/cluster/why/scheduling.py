@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from fusioninfer.cluster.text import name_of
-from fusioninfer.cluster.why.case import Case
-from fusioninfer.cluster.why.cause import Cause, Effect, cause
+from fusioninfer.cluster.why.case import Case, Cause, Effect, cause
 from intent import Object
 from intent.lws import KIND as LWS
 from intent.shapes import listed, mapping, text

@@ -10,8 +10,7 @@ import pytest
 
 from catalog.codes import CODES
 from fusioninfer.cluster.reader import Answer
-from fusioninfer.cluster.why.case import Case
-from fusioninfer.cluster.why.cause import Cause
+from fusioninfer.cluster.why.case import Case, Cause
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.pods import telling_line
 from intent import Object
