@@ -4,11 +4,11 @@ The page docs/engines.md has an example of the file.
 """
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from catalog.engines import (
     ENGINES,
@@ -49,53 +49,45 @@ def _ray(text: Any) -> Ray:
     return Ray(_version(lowest), _version(highest or lowest))
 
 
-_Version = Annotated[Version, BeforeValidator(_version)]
-_Ray = Annotated[Ray, BeforeValidator(_ray)]
+_VERSIONS: Final = Annotated[Version, BeforeValidator(_version)]
+_NAME: Final = Annotated[str, Field(min_length=1)]
+_COLUMNS: Final[dict[str, Any]] = {
+    "source": (_NAME, ...),
+    "repository": (_NAME, ...),
+    "name": (_NAME, ...),
+    "engine": (Annotated[str, Field(pattern=f"^({'|'.join(PRODUCTS)})$")], "vllm"),
+    "tag": (str, "*"),
+    "since": (_VERSIONS, ()),
+    "below": (_VERSIONS, NEWEST),
+    "version": (_VERSIONS, ()),
+    "entrypoint": (Entrypoint, ""),
+    "ray": (Annotated[Ray, BeforeValidator(_ray)], UNKNOWN_RAY),
+    "experts": (bool, False),
+}
+"""What an operator may write in a row, with defaults. Unlike in the catalogue, versions and Ray are text."""
+_CONFIG: Final = ConfigDict(extra="forbid")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+def _rows(row: type) -> Any:
+    """Return the field of a table, whose rows have the fields of the catalogue's."""
+    known = {one.name for one in fields(row)}
+    columns = {name: column for name, column in _COLUMNS.items() if name in known}
+    return tuple[create_model(row.__name__, __config__=_CONFIG, **columns), ...], ()  # type: ignore[misc]
 
 
-class _Row(_Model):
-    source: str = Field(min_length=1)
-
-
-class _ImageRow(_Row):
-    """A row of `images`. Unlike in `Stock`, versions and Ray are text."""
-
-    repository: str = Field(min_length=1)
-    engine: str = Field("vllm", pattern=f"^({'|'.join(PRODUCTS)})$")
-    tag: str = "*"
-    since: _Version = ()
-    below: _Version = NEWEST
-    version: _Version = ()
-    entrypoint: Entrypoint = ""
-    ray: _Ray = UNKNOWN_RAY
-
-
-class _ConnectorRow(_Row):
-    name: str = Field(min_length=1)
-    since: _Version = ()
-    below: _Version = NEWEST
-
-
-class _ModelRow(_Row):
-    name: str = Field(min_length=1)
-    experts: bool = False
-
-
-class EnginesFile(_Model):
-    """The schema of the file."""
-
-    images: tuple[_ImageRow, ...] = ()
-    connectors: tuple[_ConnectorRow, ...] = ()
-    models: tuple[_ModelRow, ...] = ()
+EnginesFile: Final[type[BaseModel]] = create_model(
+    "EnginesFile",
+    __config__=_CONFIG,
+    images=_rows(Stock),
+    connectors=_rows(Connector),
+    models=_rows(KnownModel),
+)
+"""The schema of the file."""
 
 
 def read(path: Path) -> Engines:
     """Read an operator's file, and put its rows first. Raises `UnreadableFileError`, naming the field."""
-    found = read_model(path, EnginesFile)
+    found: Any = read_model(path, EnginesFile)
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)
     models = tuple(KnownModel(**dict(row)) for row in found.models)
