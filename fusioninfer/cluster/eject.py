@@ -11,8 +11,8 @@ from typing import Any, Final
 import orjson
 
 from fusioninfer.cluster.reader import Reader
-from fusioninfer.cluster.service import Live, find, read_live, require
-from fusioninfer.cluster.text import described, name_of
+from fusioninfer.cluster.service import find, read_live, require
+from fusioninfer.cluster.text import described, name_of, service_of
 from intent import Object
 from intent.annotations import PAUSED, PREFIX, SERVICE
 from intent.commands import command, named
@@ -62,24 +62,14 @@ async def read_service(reader: Reader, word: str, namespace: str) -> LiveService
     live = await read_live(reader, namespace)
     require(live.objects, KINDS, namespace)
     obj, service = find(live, word, namespace)
-    return live_service(live, namespace, service or name_of(obj))
-
-
-def live_service(live: Live, namespace: str, name: str) -> LiveService:
-    """Return what belongs to a service."""
-    members = tuple(one for one in live.of(LWS) if _belongs(one, name))
-    gangs = {name, *(one.gang for obj in members if (one := member(obj) or ejected(obj)))}
+    name = service or name_of(obj)
+    own = [(lws, one) for lws in live.of(LWS) if (one := member(lws) or ejected(lws))]
+    members = [(lws, one) for lws, one in own if service_of(lws) == name]
+    gangs = {name, *(one.gang for _, one in members)}
     groups = (one for one in live.of(POD_GROUP) if name_of(one) in gangs)
     others = (one for kind in LABELLED for one in live.of(kind) if labels(one).get(SERVICE) == name)
-    return LiveService(namespace, name, live.named(INFERENCE_SERVICE, name), members, (*groups, *others))
-
-
-def _belongs(lws: Object, service: str) -> bool:
-    """Return whether a LeaderWorkerSet is a member of a service, or was ejected from it."""
-    if one := member(lws):
-        return one.service == service
-    gone = ejected(lws)
-    return gone is not None and service in {gone.service, gone.group}
+    isvc = live.named(INFERENCE_SERVICE, name)
+    return LiveService(namespace, name, isvc, tuple(lws for lws, _ in members), (*groups, *others))
 
 
 def problems_of(service: LiveService) -> Iterator[str]:
