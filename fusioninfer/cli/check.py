@@ -31,14 +31,7 @@ Examples:
 @SYSTEM
 @CLUSTER
 @OUTPUT
-def check(
-    *,
-    pre: bool,
-    namespace: str,
-    system_namespace: str,
-    cluster: Cluster,
-    output: str,
-) -> None:
+def check(*, pre: bool, namespace: str, system_namespace: str, cluster: Cluster, output: str) -> None:
     """Check that a cluster has what FusionInfer needs, and that FusionInfer works in it.
 
     One line for each check: ok, warning, error, or unknown if you lack the right to read what it needs. The

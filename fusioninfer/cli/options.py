@@ -64,14 +64,8 @@ CONFIG: Final = click.option(
 
 def output_option(*formats: str, of: str = "The format of the output.") -> Decorator:
     """Return the option `--output` with some formats; the first one is the default."""
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Choice(formats),
-        default=formats[0],
-        show_default=True,
-        help=of,
-    )
+    choice = click.Choice(formats)
+    return click.option("-o", "--output", type=choice, default=formats[0], show_default=True, help=of)
 
 
 # --- files -------------------------------------------------------------------------------------------

@@ -25,11 +25,14 @@ Examples:
   fusioninfer sync --context kind-kind --observe-only
   fusioninfer sync --watch-namespace llm --config settings.yaml
 """
+SET_HERE: Final = ("observe_only", "namespaces", "templates_namespace")
+"""The flags of the controller that are settings too."""
 PORT: Final = click.IntRange(0, 65535)
 _default: Final = partial(click.option, show_default=True)
 _port: Final = partial(click.option, type=PORT)
 _file: Final = partial(click.option, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
 _namespace: Final = partial(click.option, type=Namespace(), metavar="NAME")
+_names: Final = partial(click.option, multiple=True, metavar="NAME")
 METRICS_PORT: Final = _port(
     "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
 )
@@ -73,19 +76,15 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
     "--metrics-port then.",
 )
 @_file("--metrics-client-ca", help="The CA of the certificates of clients that may read the metrics.")
-@click.option(
+@_names(
     "--dns-name",
     "names",
-    multiple=True,
-    metavar="NAME",
     help="The name that the API server calls: SERVICE.NAMESPACE.svc. A certificate without it is not served.",
 )
 @_file("--client-ca", help="Answer only clients with a certificate of this CA: the API server's client CA.")
-@click.option(
+@_names(
     "--client-name",
     "client_names",
-    multiple=True,
-    metavar="NAME",
     help="Answer only clients whose certificate has this common name or DNS name. May be repeated.",
 )
 @click.option(
@@ -144,16 +143,15 @@ def webhook(  # noqa: PLR0913 - each is a flag
             "--secure-metrics-port and --metrics-client-ca require each other: the webhook has no token with "
             "which it could ask who calls"
         )
-    if client_names and client_ca is None:
-        raise click.UsageError("--client-name requires --client-ca: without it the names are not verified")
+    if bool(client_names) != bool(client_ca):
+        raise click.UsageError(
+            "--client-ca and --client-name, the API server's, require each other: without a CA names are not "
+            "verified, and the CA signs kubelets and users too"
+        )
     if templates["templates_namespace"] and not (client_names or templates_any_caller):
         raise click.UsageError(
             "--templates-namespace requires --client-ca and --client-name: an unknown caller may name any "
             "namespace and read its templates. If every pod may, set --templates-any-caller"
-        )
-    if client_ca and not client_names:
-        raise click.UsageError(
-            "--client-ca requires --client-name, the API server's: its CA signs kubelets and users too"
         )
     source, settings = CertificateDirectory(cert_dir, names, client_ca), read_settings(config)
     scraped = None
@@ -185,14 +183,10 @@ def webhook(  # noqa: PLR0913 - each is a flag
     help="The namespace of FusionInfer, which has the Lease.",
 )
 @_default(
-    "--lease-duration",
-    default=LEASE_DURATION,
-    help="Seconds after which another replica may take the Lease.",
+    "--lease-duration", default=LEASE_DURATION, help="Seconds after which another replica may take the Lease."
 )
 @_default(
-    "--renew-deadline",
-    default=RENEW_DEADLINE,
-    help="Seconds after which a leader that cannot renew stops.",
+    "--renew-deadline", default=RENEW_DEADLINE, help="Seconds after which a leader that cannot renew stops."
 )
 @_default(
     "--retry-period",
@@ -244,12 +238,9 @@ def sync(  # noqa: PLR0913 - each is a flag
     lease_duration: float,
     renew_deadline: float,
     retry_period: float,
-    observe_only: bool,
     gangs_only: bool,
-    namespaces: tuple[str, ...],
-    templates_namespace: str,
     log_level: str,
-    **where: Any,
+    **flags: Any,
 ) -> None:
     """Run the controller.
 
@@ -262,13 +253,8 @@ def sync(  # noqa: PLR0913 - each is a flag
     from server import controller, process  # noqa: PLC0415 - other subcommands start without it
     from sync.lease import Timing  # noqa: PLC0415 - other subcommands start without it
 
-    flags = {
-        "observe_only": observe_only,
-        "namespaces": namespaces,
-        "templates_namespace": templates_namespace,
-    }
+    set_here = {name: value for name in SET_HERE if (value := flags.pop(name))}
     without_routes = {"routes": False, "api_services": False} if gangs_only else {}
-    set_here = {name: value for name, value in flags.items() if value}
     settings = replace(read_settings(config), **set_here, **without_routes)
     if not lease_duration > renew_deadline > retry_period > 0:
         raise click.UsageError(
@@ -276,6 +262,6 @@ def sync(  # noqa: PLR0913 - each is a flag
         )
     timing = Timing(lease_duration, renew_deadline, retry_period)
     try:
-        sys.exit(process.run(controller.sync(settings, timing=timing, **where), log_level.upper()))
+        sys.exit(process.run(controller.sync(settings, timing=timing, **flags), log_level.upper()))
     except ConfigError as error:
         exit_unreadable(error)

@@ -29,14 +29,7 @@ Examples:
 @CLUSTER
 @click.option("--all", "every", is_flag=True, help="Also the causes that come after the dominant one.")
 @OUTPUT
-def why(
-    *,
-    name: str,
-    namespace: str,
-    cluster: Cluster,
-    every: bool,
-    output: str,
-) -> None:
+def why(*, name: str, namespace: str, cluster: Cluster, every: bool, output: str) -> None:
     """Say why a service does not serve: the dominant cause, with its remedy.
 
     Causes are looked for in the order in which a service starts: admission, the rules of the service, the

@@ -174,11 +174,10 @@ def steps(service: LiveService) -> Iterator[Instruction]:
     for lws in service.members:
         keys = [key for key in mapping(lws["metadata"].get("annotations")) if key.startswith(PREFIX)]
         if keys:
+            removed = (f"{named(key)}-" for key in sorted(keys))
             yield Instruction(
                 "Remove annotations and record in one write: the object stays expanded, no pod restarts.",
-                _kubectl(
-                    service, "annotate", *_named(LWS, (lws,)), *(f"{named(key)}-" for key in sorted(keys))
-                ),
+                _kubectl(service, "annotate", *_named(LWS, (lws,)), *removed),
             )
     owned = [name for obj in service.made for name in _named(OUTPUTS[obj["kind"]], (obj,))]
     owned += _named(LWS, service.members) if this else []
@@ -188,10 +187,8 @@ def steps(service: LiveService) -> Iterator[Instruction]:
             _kubectl(service, "patch", *owned, "--type=merge", f"--patch={NO_OWNERS}"),
         )
     if this:
-        yield Instruction(
-            "Delete the InferenceService alone.",
-            _kubectl(service, "delete", *paused, "--cascade=orphan"),
-        )
+        deleted = _kubectl(service, "delete", *paused, "--cascade=orphan")
+        yield Instruction("Delete the InferenceService alone.", deleted)
     yield Instruction("Compare: nothing may differ.", command("kubectl", "diff", "-f", FILE))
     yield Instruction(f"Keep {FILE} in place of the old files.", command("kubectl", "apply", "-f", FILE))
 

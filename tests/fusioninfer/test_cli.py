@@ -220,8 +220,8 @@ def test_a_lease_duration_must_exceed_the_renew_deadline() -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--client-name", "kube-apiserver"), "--client-name requires --client-ca"),
-        (("--client-ca", "ca.crt"), "--client-ca requires --client-name"),
+        (("--client-name", "kube-apiserver"), "--client-ca and --client-name, the API server's, require"),
+        (("--client-ca", "ca.crt"), "--client-ca and --client-name, the API server's, require"),
         (("--caller-cidr", "10.0.0.1/24"), "10.0.0.1/24 has host bits set; use the form 10.0.0.0/24"),
         (("--caller-cidr", "apiserver"), "use the form 10.0.0.0/24 or fd00::/64"),
         (("--caller-cidr", "::ffff:10.0.0.0/104"), "arrive as such; write 10.0.0.0/8"),
@@ -241,8 +241,8 @@ TEMPLATES: Final = ("--templates-namespace=fusioninfer-system", "--config")
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ("", "requires"),
-        ("--client-ca=ca.crt", "requires"),
+        ("", "require"),
+        ("--client-ca=ca.crt", "require"),
         ("--client-ca=ca.crt --client-name=kube-apiserver", "settings.yaml"),
         ("--templates-any-caller", "settings.yaml"),
     ],
