@@ -1,16 +1,15 @@
 """Read the settings file (YAML) into a frozen `Settings`, for the servers and the offline subcommands."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
 
-from catalog.engines import ENGINES
 from catalog.pickers.generations import PICKERS, SPLITTING
 from fusioninfer import engines
-from fusioninfer.lint.documents import read_model
+from fusioninfer.lint.documents import parse_model, read_text
 from intent.annotations import AUTO, NONE
 from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
@@ -69,6 +68,15 @@ def read(path: Path | None) -> Settings:
     """Read a settings file; None means the defaults. Raises `UnreadableFileError`, which names the field."""
     if path is None:
         return _DEFAULTS
-    values = read_model(path, SettingsFile).model_dump()
+    settings, file = parse(read_text(str(path)), str(path))
+    return replace(settings, engines=engines.read(path.parent / file)) if file else settings
+
+
+def parse(text: str, name: str) -> tuple[Settings, str]:
+    """Parse the text of a settings file; return the settings, and the path of its file about engines.
+
+    Raises `UnreadableFileError`, which names the field.
+    """
+    values = parse_model(text, name, SettingsFile).model_dump()
     file = values.pop("engines")
-    return Settings(**values, engines=engines.read(path.parent / file) if file else ENGINES)
+    return Settings(**values), file

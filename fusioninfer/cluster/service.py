@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from fusioninfer.cluster.reader import ABSENT, Answer, NotFoundError, Reader, UnreachableError
 from fusioninfer.cluster.text import name_of, parse, service_of
-from fusioninfer.lint.documents import UnreadableFileError, parse_model
-from fusioninfer.settings import SettingsFile
+from fusioninfer.lint.documents import UnreadableFileError
+from fusioninfer.settings import parse as parse_settings
 from intent import Object
 from intent.inferenceservice.read import read
 from intent.inferenceservice.v1alpha1 import ConfigRef
@@ -28,6 +28,7 @@ from sync.watch.cache import Cache, Caches, holding
 
 SETTINGS: Final = "fusioninfer-settings"
 """The name of the ConfigMap of settings, or its start."""
+FILE: Final = "settings.yaml"
 TEMPLATES: Final = templates(SYSTEM_NAMESPACE)
 
 
@@ -121,18 +122,11 @@ async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:
         return Settings(), (f"the settings cannot be read, so the defaults are assumed: {listed.unknown}",)
     named = [one for one in listed.objects if text(mapping(one["metadata"]).get("name")).startswith(SETTINGS)]
     latest = max(named, key=lambda one: text(one["metadata"].get("creationTimestamp")), default={})
-    return settings_of(text(mapping(latest.get("data")).get("settings.yaml")))
-
-
-def settings_of(content: str) -> tuple[Settings, tuple[str, ...]]:
-    """Parse the text of a settings file; facts about engines in a file of their own are left out."""
     try:
-        values = parse_model(content, "settings.yaml", SettingsFile).model_dump()
+        settings, engines = parse_settings(text(mapping(latest.get("data")).get(FILE)), FILE)
     except UnreadableFileError:
         return Settings(), ("the settings of the installation are invalid, so the defaults are assumed",)
-    engines = values.pop("engines")
-    notes = (f"the facts about engines in {engines} are not read",) if engines else ()
-    return Settings(**values), notes
+    return settings, ((f"the facts about engines in {engines} are not read",) if engines else ())
 
 
 def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:

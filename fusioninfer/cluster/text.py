@@ -14,11 +14,8 @@ WRITTEN: Final[Mapping[str, Kind[Any]]] = {kind.kind: kind for kind in (LWS, INF
 """The kinds of which an author writes objects."""
 WORDS: Final[dict[str, str]] = {
     word: kind.kind
-    for kind, words in (
-        (LWS, ("lws", "leaderworkerset", "leaderworkersets")),
-        (INFERENCE_SERVICE, ("isvc", "inferenceservice", "inferenceservices")),
-    )
-    for word in words
+    for short, kind in (("lws", LWS), ("isvc", INFERENCE_SERVICE))
+    for word in (short, kind.kind.lower(), kind.resource.plural)
 }
 """The words for a kind in KIND/NAME, as kubectl has them."""
 

@@ -73,20 +73,15 @@ def checked(document: Document, settings: Settings, templates: Library = NONE) -
     return Checked(document, found, parts, service)
 
 
-def _version(obj: Object, kind: FileKind) -> Iterator[FieldError]:
-    """FI922: the version is the one that is served."""
-    if obj["apiVersion"] != kind.api_version:
-        yield FieldError(
-            "apiVersion", obj["apiVersion"], f"must be {kind.api_version}: there is no other version", VERSION
-        )
-
-
 def _findings(obj: Object, kind: FileKind, settings: Settings, templates: Library) -> Iterator[FieldError]:
     """Yield the findings about the shape; then those of admission, which sees no value that is refused.
 
     Of an InferenceService it reports the rest, so that all mistakes are said at once.
     """
-    shape = [*_version(obj, kind), *islice(violations_of(obj, kind), MOST)]
+    shape = [*islice(violations_of(obj, kind), MOST)]
+    if (version := obj["apiVersion"]) != kind.api_version:
+        message = f"must be {kind.api_version}: there is no other version"
+        shape.insert(0, FieldError("apiVersion", version, message, VERSION))
     yield from shape
     if kind.name == INFERENCE_SERVICE or not any(one.code == INVALID for one in shape):
         known = {one.path for one in shape}
@@ -116,23 +111,19 @@ def parts_of(obj: Object) -> tuple[tuple[CheckedObject, ...], InferenceServiceIn
     """
     kind = kind_of(obj)
     if kind is not None and kind.name == disaggregatedset.KIND:
-        return tuple(_of_roles(obj)), None
+        return tuple(
+            CheckedObject(
+                part, partial(disaggregatedset.at_role, index=index), "." in lws.read_revision(labels(part))
+            )
+            for index, part in disaggregatedset.leader_worker_sets(obj)
+        ), None
     if kind is not None and kind.name == INFERENCE_SERVICE:
         service, found = read(obj)
         if service is not None and all(error.severity != "error" for error in found):
-            return tuple(_of_service(service)), service
+            sets = zip(service.roles, leader_worker_sets(service), strict=True)
+            wrote = partial(authored, service=service)
+            return tuple(CheckedObject(part, partial(wrote, role=role)) for role, part in sets), service
     return (CheckedObject(obj),), None
-
-
-def _of_roles(obj: Object) -> Iterator[CheckedObject]:
-    for index, made in disaggregatedset.leader_worker_sets(obj):
-        is_copy = "." in lws.read_revision(labels(made))
-        yield CheckedObject(made, partial(disaggregatedset.at_role, index=index), is_copy)
-
-
-def _of_service(service: InferenceServiceIntent) -> Iterator[CheckedObject]:
-    for role, made in zip(service.roles, leader_worker_sets(service), strict=True):
-        yield CheckedObject(made, partial(authored, service=service, role=role))
 
 
 # --- the InferenceTemplates of files ----------------------------------------------------------------

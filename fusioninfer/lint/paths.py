@@ -19,11 +19,6 @@ def joined(path: str, step: str) -> str:
     return f"{path}.{step}" if path else step
 
 
-def is_at_or_below(path: str, above: str) -> bool:
-    """Return whether a path is that of a field, or of a part of it."""
-    return path.startswith(above) and path[len(above) :][:1] in _ENDS
-
-
 class Lines(NamedTuple):
     """The lines of a document, or of a part of it."""
 
@@ -37,10 +32,10 @@ class Lines(NamedTuple):
         Of several fitting keys the longest is taken.
         """
         fits = [
-            (path.removeprefix(form), lines)
+            (rest, lines)
             for step, lines in self._children()
             for form in (step, f".{step}", f"[{step}]")
-            if form and is_at_or_below(path, form)
+            if form and path.startswith(form) and (rest := path[len(form) :])[:1] in _ENDS
         ]
         if not fits:
             return self

@@ -6,6 +6,7 @@ LeaderWorkerSet and Volcano the images of their controllers do.
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from catalog.codes import Severity
@@ -94,15 +95,12 @@ def kubernetes(facts: Facts) -> Judgement:
 # --- LeaderWorkerSet --------------------------------------------------------------------------------
 
 
-@check(
+lws_served: Final = check(
     "lws-served",
     "LeaderWorkerSet v1 is served",
     "install LeaderWorkerSet: https://lws.sigs.k8s.io/docs/installation",
     needs=("lws",),
-)
-def lws_served(facts: Facts) -> Judgement:
-    """Judge whether LeaderWorkerSets can be created."""
-    return served(facts, "lws")
+)(partial(served, reading="lws"))
 
 
 @check(

@@ -4,6 +4,7 @@ import binascii
 from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from cryptography import x509
@@ -148,14 +149,12 @@ def _release(facts: Facts) -> Judgement | None:
 # --- the controller ---------------------------------------------------------------------------------
 
 
-@check(
+_served: Final = check(
     "inferenceservice-served",
     "InferenceService v1alpha1 is served",
     "apply the manifests, or run helm upgrade: they contain the definition",
     needs=("inferenceservices",),
-)
-def _served(facts: Facts) -> Judgement:
-    return served(facts, "inferenceservices")
+)(partial(served, reading="inferenceservices"))
 
 
 @check(

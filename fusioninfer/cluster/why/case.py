@@ -18,7 +18,7 @@ from intent.gang import NO_GANG
 from intent.inferenceservice.read import InferenceServiceIntent, RoleIntent, Router
 from intent.service.routes import merged_routing
 from intent.service.rules import present
-from intent.shapes import labels, mapping, metadata, text
+from intent.shapes import labels, mapping, metadata, number, text
 from sync.kinds import INFERENCE_SERVICE, LWS
 from sync.observe import ServiceMemory
 from sync.observed import lws as observed_lws
@@ -176,5 +176,5 @@ def _role(snapshot: Snapshot, lws: Object) -> RoleIntent:
     """Return the role of a LeaderWorkerSet, which has its name."""
     member = next((member for member in snapshot.members if member.name == name_of(lws)), None)
     size = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate")).get("size")
-    nodes = size if type(size) is int else 1
-    return RoleIntent(name_of(lws), member.component_type if member else "worker", {}, nodes=nodes)
+    kind = member.component_type if member else "worker"
+    return RoleIntent(name_of(lws), kind, {}, nodes=number(size) or 1)
