@@ -12,19 +12,16 @@ from fusioninfer import engines
 from fusioninfer.lint.documents import parse_model, read_text
 from intent.annotations import AUTO, NONE
 from intent.settings import Settings
+from intent.shapes import text
 from webhook.launchers import LAUNCHERS
 
 _DEFAULTS: Final = Settings()
 
 
 def _switch(value: Any) -> Any:
-    if isinstance(value, bool) or (isinstance(value, list | tuple) and all(map(_is_name, value))):
+    if isinstance(value, bool) or (isinstance(value, list | tuple) and all(map(text, value))):
         return value
     raise ValueError("must be on, off, or a list of names")
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
 
 
 _NAMES: Final = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
@@ -72,11 +69,11 @@ def read(path: Path | None) -> Settings:
     return replace(settings, engines=engines.read(path.parent / file)) if file else settings
 
 
-def parse(text: str, name: str) -> tuple[Settings, str]:
+def parse(content: str, name: str) -> tuple[Settings, str]:
     """Parse the text of a settings file; return the settings, and the path of its file about engines.
 
     Raises `UnreadableFileError`, which names the field.
     """
-    values = parse_model(text, name, SettingsFile).model_dump()
+    values = parse_model(content, name, SettingsFile).model_dump()
     file = values.pop("engines")
     return Settings(**values), file

@@ -83,10 +83,9 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
         scrapes = None
         if secure_metrics_port is not None:
             own = made_context(f"fusioninfer-sync.{namespace}.svc")
-            scrapes = probes.Scrapes(_bind(secure_metrics_port), own, by_token(client))
-        answers = probes.serving(
-            _bind(metrics_port), measured.registry, partial(_unready, caches), scrapes=scrapes
-        )
+            scrapes = probes.Scrapes(probes.bind(secure_metrics_port), own, by_token(client))
+        plain, unready = probes.bind(metrics_port), partial(_unready, caches)
+        answers = probes.serving(plain, measured.registry, unready, scrapes=scrapes)
 
         async def serve() -> None:
             async with answers, asyncio.TaskGroup() as tasks:
@@ -115,10 +114,6 @@ async def _until_stopped(work: Coroutine[Any, Any, None]) -> int:
         log.error("leadership lost", error=str(group.exceptions[0]))  # noqa: TRY400 - expected, not a bug
         lost = True
     return int(lost)
-
-
-def _bind(port: int) -> socket.socket:
-    return probes.bind("::" if socket.has_dualstack_ipv6() else "0.0.0.0", port)  # noqa: S104 - a server in a pod
 
 
 def _room_for_rows() -> int:

@@ -28,6 +28,7 @@ from webhook.server.callers import Callers
 from webhook.server.listen import SERVER, Limits, Request, listening
 from webhook.server.shares import LoopTurns
 
+ANYWHERE: Final = "::" if socket.has_dualstack_ipv6() else "0.0.0.0"  # noqa: S104 - a server in a pod
 TEXT: Final = "text/plain; charset=utf-8"
 LIMITS: Final = Limits()
 UNREADY_SECONDS: Final = 3.0
@@ -93,7 +94,7 @@ async def serving(
         await asyncio.to_thread(thread.join)
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(port: int, host: str = ANYWHERE) -> socket.socket:
     """Listen on an address; `::` includes every IPv4 address where the system can. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     both = host == "::" and socket.has_dualstack_ipv6()

@@ -10,6 +10,7 @@ from fusioninfer.lint import documents, offline
 from intent import Object, yaml
 from intent.annotations import EXPANSION
 from intent.settings import Settings
+from intent.shapes import annotations
 
 EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 """Copies of files in docs/examples, which are installed with the command."""
@@ -41,12 +42,6 @@ def demo() -> None:
 
 def difference(before: Object, after: Object) -> list[str]:
     """Return the whole object as lines: what was removed after `- `, what was added after `+ `."""
-    old, new = (yaml.dump(one).splitlines() for one in (before, _shortened(after)))
+    shown = f"<the record, {len(annotations(after)[EXPANSION])} bytes>"
+    old, new = (yaml.dump(one).splitlines() for one in (before, offline.with_record(after, shown)))
     return [f"{line[:1]} {line[1:]}" for line in [*unified_diff(old, new, lineterm="", n=len(new))][3:]]
-
-
-def _shortened(after: Object) -> Object:
-    """Replace the record with its length."""
-    notes = dict(after["metadata"]["annotations"])
-    notes[EXPANSION] = f"<the record, {len(notes[EXPANSION])} bytes>"
-    return after | {"metadata": after["metadata"] | {"annotations": notes}}

@@ -21,10 +21,8 @@ from fusioninfer.cli.options import (
 from fusioninfer.lint import documents, offline, policies, report
 from fusioninfer.lint import explain as explanations
 from fusioninfer.lint.offline import Composition
-from intent import Object
 from intent.annotations import EXPANSION
 from intent.settings import Settings
-from intent.shapes import annotations
 
 
 def read(
@@ -137,19 +135,10 @@ def expand(
     """
     found, _ = read(**where, admission_only=admission_only)
     require(found, selection)
-    objects = [_without_record(one) if no_record else one for one in found.objects]
+    objects = [*map(offline.with_record, found.objects)] if no_record else [*found.objects]
     if network_policies:
         objects = [*policies.network_policies(objects)]
     click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)
-
-
-def _without_record(obj: Object) -> Object:
-    """Return an object without the record of its expansion."""
-    notes = annotations(obj)
-    if EXPANSION not in notes:
-        return obj
-    kept = {key: value for key, value in notes.items() if key != EXPANSION}
-    return obj | {"metadata": obj["metadata"] | {"annotations": kept}}
 
 
 # --- explain -----------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ class Selection(NamedTuple):
         """Return the exit code of findings."""
         if found.unread:
             return UNREADABLE
-        return FINDINGS if found.denied or (found.found and self.fail_on_warnings) else OK
+        return FINDINGS if found.count("error") or (found.found and self.fail_on_warnings) else OK
 
 
 def require(found: Composition, selection: Selection) -> None:

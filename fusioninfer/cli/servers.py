@@ -158,9 +158,9 @@ def webhook(  # noqa: PLR0913 - each is a flag
     with ExitStack() as bound:
         if secure_metrics_port is not None:
             own = CertificateDirectory(cert_dir, names, metrics_client_ca)
-            scraped = bound.enter_context(probes.bind(host, secure_metrics_port)), own
-        reviewed = bound.enter_context(probes.bind(host, port))
-        plain = bound.enter_context(probes.bind(host, metrics_port))
+            scraped = bound.enter_context(probes.bind(secure_metrics_port, host)), own
+        reviewed = bound.enter_context(probes.bind(port, host))
+        plain = bound.enter_context(probes.bind(metrics_port, host))
         serving = admission.webhook(
             (reviewed, plain),
             source,

@@ -10,7 +10,7 @@ from fusioninfer.lint.checked import Checked, Library, Written, as_it_is, checke
 from fusioninfer.lint.documents import Document, UnreadableFileError
 from fusioninfer.lint.hints import hints, is_kustomization, links, unchecked
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import EXPANSION, SERVICE
 from intent.errors import FieldError, Subject
 from intent.lws import KIND as LWS
 from intent.resource import kind_of
@@ -58,11 +58,6 @@ class Composition:
     ignored: int = 0
     """The number of ignored findings."""
 
-    @property
-    def denied(self) -> bool:
-        """Whether admission would deny one of them, or they contradict each other."""
-        return self.count("error") > 0
-
     def count(self, severity: Severity) -> int:
         """Count the findings of a severity."""
         return sum(one.error.severity == severity for one in self.found)
@@ -75,6 +70,15 @@ class Composition:
             if one.error.code not in codes or (one.error.severity == "error" and not errors)
         )
         return replace(self, found=kept, ignored=self.ignored + len(self.found) - len(kept))
+
+
+def with_record(obj: Object, record: str = "") -> Object:
+    """Return an object with another record of its expansion; empty: with none."""
+    if EXPANSION not in annotations(obj):
+        return obj
+    notes = {key: record if key == EXPANSION else value for key, value in annotations(obj).items()}
+    kept = {key: value for key, value in notes.items() if record or key != EXPANSION}
+    return obj | {"metadata": metadata(obj) | {"annotations": kept}}
 
 
 def compose(

@@ -42,7 +42,7 @@ def admitted(case: Path) -> list[tuple[documents.Document, offline.Composition]]
         for one in inputs(case)
         if offline.is_lws(one.object)
     ]
-    return [(document, made) for document, made in pairs if not made.denied]
+    return [(document, made) for document, made in pairs if not made.count("error")]
 
 
 @cache
