@@ -27,7 +27,7 @@ from catalog.engines import (
     described,
     shown,
 )
-from fusioninfer.lint.documents import read_model
+from fusioninfer.lint.documents import parse_model, read_text
 from intent.annotations import AUTO
 from intent.launch import read_launch
 from intent.lws import Engine, Template
@@ -87,7 +87,7 @@ EnginesFile: Final[type[BaseModel]] = create_model(
 
 def read(path: Path) -> Engines:
     """Read an operator's file, and put its rows first. Raises `UnreadableFileError`, naming the field."""
-    found: Any = read_model(path, EnginesFile)
+    found: Any = parse_model(read_text(str(path)), str(path), EnginesFile)
     images = tuple(Stock(**dict(row)) for row in found.images)
     connectors = tuple(Connector(**dict(row)) for row in found.connectors)
     models = tuple(KnownModel(**dict(row)) for row in found.models)

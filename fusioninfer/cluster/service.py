@@ -71,15 +71,10 @@ class Live:
 
 async def read_live(reader: Reader, namespace: str) -> Live:
     """Read the objects of a namespace that the controller watches, and its settings."""
-    kinds = [kind for kind in WATCHED if kind is not GATEWAYS]
-    *lists, gateways = await asyncio.gather(
-        *(reader.every(kind.path(namespace), kind.resource.selector) for kind in kinds),
-        reader.every(GATEWAYS.resource.collection),
-    )
-    found = {
-        kind.kind: complete(answer, kind)
-        for kind, answer in zip((*kinds, GATEWAYS), (*lists, gateways), strict=True)
-    }
+    paths = [kind.path(namespace) if kind is not GATEWAYS else kind.resource.collection for kind in WATCHED]
+    selectors = [kind.resource.selector for kind in WATCHED]
+    lists = await asyncio.gather(*map(reader.every, paths, selectors))
+    found = {kind.kind: complete(answer, kind) for kind, answer in zip(WATCHED, lists, strict=True)}
     found[TEMPLATES.kind] = await _templates(reader, namespace)
     settings, notes = await _settings(reader)
     configurations = await _configurations(reader, found[INFERENCE_SERVICE.kind].objects)

@@ -131,11 +131,6 @@ def read_text(file: str) -> str:
         raise UnreadableFileError(file, why) from error
 
 
-def read_model(path: Path, model: type[SettingsModel]) -> SettingsModel:
-    """Read the first document of a settings file. Raises `UnreadableFileError`, naming the fields."""
-    return parse_model(read_text(str(path)), str(path), model)
-
-
 def parse_model(text: str, file: str, model: type[SettingsModel]) -> SettingsModel:
     """Parse the text of a settings file; an empty one has the defaults. Raises `UnreadableFileError`."""
     documents = [value for value, _ in parsed(text, file)]
