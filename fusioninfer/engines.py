@@ -75,25 +75,19 @@ def _rows(row: type) -> Any:
     return tuple[create_model(row.__name__, __config__=_CONFIG, **columns), ...], ()  # type: ignore[misc]
 
 
+TABLES: Final = {"images": Stock, "connectors": Connector, "models": KnownModel}
+"""The tables that an operator may extend."""
 EnginesFile: Final[type[BaseModel]] = create_model(
-    "EnginesFile",
-    __config__=_CONFIG,
-    images=_rows(Stock),
-    connectors=_rows(Connector),
-    models=_rows(KnownModel),
+    "EnginesFile", __config__=_CONFIG, **{name: _rows(row) for name, row in TABLES.items()}
 )
 """The schema of the file."""
 
 
 def read(path: Path) -> Engines:
     """Read an operator's file, and put its rows first. Raises `UnreadableFileError`, naming the field."""
-    found: Any = parse_model(read_text(str(path)), str(path), EnginesFile)
-    images = tuple(Stock(**dict(row)) for row in found.images)
-    connectors = tuple(Connector(**dict(row)) for row in found.connectors)
-    models = tuple(KnownModel(**dict(row)) for row in found.models)
-    return Engines(
-        images + ENGINES.images, ENGINES.traits, connectors + ENGINES.connectors, models + ENGINES.models
-    )
+    file = parse_model(read_text(str(path)), str(path), EnginesFile)
+    own = {name: [row(**dict(one)) for one in getattr(file, name)] for name, row in TABLES.items()}
+    return replace(ENGINES, **{name: (*rows, *getattr(ENGINES, name)) for name, rows in own.items()})
 
 
 def tables(engines: Engines) -> dict[str, list[dict[str, str]]]:

@@ -36,10 +36,6 @@ class Found:
         """Where its field is, or the nearest parent, as messages show it: `FILE:LINE`."""
         return self.document.place(self.error.path)
 
-    def __str__(self) -> str:
-        """Return location, severity and message."""
-        return f"{self.place}: {self.error.severity}: {self.error}"
-
 
 @dataclass(frozen=True, slots=True)
 class Composition:

@@ -62,7 +62,7 @@ def test_all_examples_are_imported_and_have_no_errors(examples: dict[str, list[O
         composed = expanded(list(made.objects))
 
         assert not made.problems, name
-        assert [str(one) for one in composed.found if one.error.severity == "error"] == [], name
+        assert [str(one.error) for one in composed.found if one.error.severity == "error"] == [], name
         assert {line.path for line in made.lost} <= LOST, name
 
 

@@ -33,7 +33,7 @@ def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
     documents = [Document("case.yaml", at, one) for at, one in enumerate(case.objects)]
     made = offline.compose(documents, Settings())
     if made.count("error"):
-        raise AssertionError([str(one) for one in made.found if one.error.severity == "error"])
+        raise AssertionError([str(one.error) for one in made.found if one.error.severity == "error"])
     nodes = supplies(case.nodes, (pod for pods in case.fillers for pod in pods))
     return [*made.objects], forecast(workloads(made.objects), nodes)
 

@@ -60,6 +60,10 @@ def test_a_service_of_templates_has_no_findings_and_says_only_what_is_its_own(se
     groups = [one["spec"]["leaderWorkerTemplate"] for one in made.objects if one["kind"] == LWS]
     engines = [one for each in groups for one in each["workerTemplate"]["spec"]["containers"]]
 
-    assert ([str(one) for one in made.found], "image" in text, "containers" in text) == ([], False, False)
+    assert ([*made.found], "image" in text, "containers" in text) == (
+        [],
+        False,
+        False,
+    )
     assert engines
     assert all(one["image"] and one["resources"]["limits"] for one in engines)

@@ -14,12 +14,13 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+import click
 import jsonpatch
 import orjson
 import pytest
 
 from catalog.codes import files
-from fusioninfer.lint import documents, offline
+from fusioninfer.lint import documents, offline, report
 from fusioninfer.lint.checked import library, seen_by
 from fusioninfer.lint.documents import Document
 from intent import Object
@@ -100,9 +101,10 @@ def inferenceservices(case: Path) -> list[Document]:
 def expected(case: Path) -> dict[str, str]:
     """Return the expected files: objects, and findings with paths relative to the folder of the case."""
     made = composed(case)
+    lines = (click.unstyle(line).replace(f"{case}/", "") for line in report.finding_lines(made))
     return {
         "expected.yaml": "" if made.count("error") else documents.write_yaml(made.objects),
-        "messages.txt": "".join(f"{one}\n".replace(f"{case}/", "") for one in made.found),
+        "messages.txt": "".join(f"{line}\n" for line in lines),
     }
 
 

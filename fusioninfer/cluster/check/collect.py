@@ -27,6 +27,7 @@ LWS_NAMESPACE: Final = "lws-system"
 LWS_WEBHOOK: Final = "mleaderworkerset.kb.io"
 WEBHOOK: Final = "fusioninfer-webhook"
 SECRET: Final = "fusioninfer-webhook-tls"  # noqa: S105 - a name
+_ENGINE: Final[Object] = {"name": "vllm", "image": "corp/llm", "command": ["vllm", "serve", "m"]}
 TRIAL: Final[Object] = {
     "apiVersion": "leaderworkerset.x-k8s.io/v1",
     "kind": "LeaderWorkerSet",
@@ -36,14 +37,7 @@ TRIAL: Final[Object] = {
     },
     "spec": {
         "replicas": 0,
-        "leaderWorkerTemplate": {
-            "size": 1,
-            "workerTemplate": {
-                "spec": {
-                    "containers": [{"name": "vllm", "image": "corp/llm", "command": ["vllm", "serve", "m"]}]
-                }
-            },
-        },
+        "leaderWorkerTemplate": {"size": 1, "workerTemplate": {"spec": {"containers": [_ENGINE]}}},
     },
 }
 """The LeaderWorkerSet of the dry run. It asks from where its review comes."""

@@ -8,11 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import click
 import pytest
 import yaml
 
 from catalog.codes import files
-from fusioninfer.lint import documents, offline
+from fusioninfer.lint import documents, offline, report
 from fusioninfer.lint.offline import Composition
 from intent.settings import Settings
 from tests.builders.isvc import isvc, worker
@@ -88,9 +89,10 @@ def composed(path: Path, **texts: str) -> Composition:
 def test_a_file_has_the_expected_findings(tmp_path: Path, case: dict[str, Any]) -> None:
     found = composed(tmp_path, a=text_of(case)).found
 
-    about_files = [str(one) for one in found if one.error.code in files.ROWS]
+    about_files = [one for one in found if one.error.code in files.ROWS]
+    lines = map(click.unstyle, report.finding_lines(Composition(found=tuple(about_files))))
     expected = [one.replace("FILE", f"{tmp_path}/a.yaml") for one in case["findings"]]
-    assert [one.removeprefix(f"{tmp_path}/a.yaml:").lstrip() for one in about_files] == expected
+    assert [one.removeprefix(f"{tmp_path}/a.yaml:").lstrip() for one in lines] == expected
 
 
 @pytest.mark.parametrize("number", ["2", "2.0", "2e0"])
@@ -214,7 +216,7 @@ def test_any_mistake_is_reported_with_a_line_and_nothing_raises(tmp_path: Path, 
     for _ in range(25):
         made = mistaken(annotated(good), random)
         for one in composed(tmp_path, a=yaml.safe_dump(made)).found:
-            assert (one.place != one.document.file, str(one).isprintable()) == (True, True), (str(one), made)
+            assert (one.place != one.document.file, str(one.error).isprintable()) == (True, True), (one, made)
 
 
 def annotated(obj: Any) -> Any:
