@@ -32,17 +32,12 @@ Library = Mapping[str, Mapping[str, Object]]
 NONE: Final[Library] = {}
 
 
-def as_it_is(error: FieldError) -> FieldError:
-    """Return a finding whose path is the author's already."""
-    return error
-
-
 @dataclass(frozen=True, slots=True)
 class CheckedObject:
     """A LeaderWorkerSet that a document becomes, or another object as it is."""
 
     object: Object
-    written: Written = as_it_is
+    written: Written = lambda error: error
     is_copy: bool = False
     """Whether it is in a slice after the first one: what is found about the first is true of all."""
 
@@ -56,11 +51,6 @@ class Checked:
     parts: tuple[CheckedObject, ...]
     service: InferenceServiceIntent | None = None
     """The InferenceService, if it can be read."""
-
-    @property
-    def is_denied(self) -> bool:
-        """Whether it has an error."""
-        return any(one.severity == "error" for one in self.errors)
 
 
 def checked(document: Document, settings: Settings, templates: Library = NONE) -> Checked:

@@ -66,15 +66,10 @@ def read_all(
     Of a file with a syntax error, the documents before the error are read. `recursive`: also the directories
     below a directory.
     """
-    found: list[Document] = []
-    problems: list[UnreadableFileError] = []
     files = dict.fromkeys(file for path in paths for file in _files(path, recursive))
-    for one in (one for file in files for one in _documents(file)):
-        if isinstance(one, UnreadableFileError):
-            problems.append(one)
-        else:
-            found.append(one)
-    return found, problems
+    read = [one for file in files for one in _documents(file)]
+    problems = [one for one in read if isinstance(one, UnreadableFileError)]
+    return [one for one in read if isinstance(one, Document)], problems
 
 
 def _files(path: str, recursive: bool) -> list[str | UnreadableFileError]:  # noqa: FBT001 - an option, passed on

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from catalog.codes import Severity
-from fusioninfer.lint.checked import Checked, Library, Written, as_it_is, checked, library, parts_of, seen_by
+from fusioninfer.lint.checked import Checked, CheckedObject, Library, checked, library, parts_of, seen_by
 from fusioninfer.lint.documents import Document, UnreadableFileError
 from fusioninfer.lint.hints import hints, is_kustomization, links, unchecked
 from intent import Object
@@ -127,19 +127,20 @@ def _made(
         [one.document.object for one in each if is_config_map(one.document.object)],
         lambda service: seen_by(templates, {"metadata": {"namespace": service.namespace}}),
     )
-    sources: dict[Subject, tuple[Document, Written, ServiceKey]] = {
-        found.subject: (parts[at][0], parts[at][1].written, found.key)
-        for at, found in members.items()
-        if not parts[at][1].is_copy
-    } | {one.subject: (document, as_it_is, (one.namespace, one.name)) for document, one in services}
+    sources: dict[Subject, tuple[Document, CheckedObject, ServiceKey]] = {
+        found.subject: (*parts[at], found.key) for at, found in members.items() if not parts[at][1].is_copy
+    } | {
+        one.subject: (document, CheckedObject(document.object), (one.namespace, one.name))
+        for document, one in services
+    }
     denied = set(_denied(each))
     waits = {one.subject for one in ahead.all_findings if one.error.code == "FI410"}
     about = [
-        Found(document, written(finding.error))
+        Found(document, part.written(finding.error))
         for finding in ahead.all_findings
         if finding.subject in sources
         and not (finding.error.code == "FI808" and finding.subject in waits)  # its routes wait for the same
-        for document, written, key in (sources[finding.subject],)
+        for document, part, key in (sources[finding.subject],)
         if key not in denied
     ]
     added = {_identity(obj): obj for obj in ahead.objects}
@@ -150,7 +151,8 @@ def _made(
 
 def _denied(each: list[Checked]) -> Iterator[ServiceKey]:
     """Yield the services of which an object has an error: what lacks then is not known."""
-    for part in (part for one in each if one.is_denied for part in one.parts):
+    denied = (one for one in each if any(error.severity == "error" for error in one.errors))
+    for part in (part for one in denied for part in one.parts):
         of = metadata(part.object)
         yield text(of.get("namespace")), text(annotations(part.object).get(SERVICE) or of.get("name"))
 

@@ -12,6 +12,7 @@ from intent.shapes import listed, mapping, number, text
 from sync.observed.condition import shortened
 from sync.observed.pod import CRASHED, Failure, ObservedPod, project
 
+START: Final = "its start"
 INIT: Final = "initContainerStatuses"
 MAIN: Final = "containerStatuses"
 TELLING: Final = re.compile(r"\b(\w*(Error|Exception)|error|fatal|panic|Killed)\b")
@@ -101,8 +102,8 @@ def _starting(pod: Object, seen: ObservedPod, case: Case) -> Cause:
         message = f"{text(trouble.get('reason'))}: {shortened(trouble.get('message'))}"
         return cause("ContainerNotStarted", about, message, effect)
     for init in _containers(pod, INIT):
-        if _state(init):
-            message = f"init container {text(init.get('name'))} runs since {_since(init)}"
+        if since := _since(init):
+            message = f"init container {text(init.get('name'))} runs since {since}"
             return cause("InitContainerRunning", about, message, effect)
     waiting = [container for container in _containers(pod, MAIN) if container.get("ready") is not True]
     names = ", ".join(text(container.get("name")) for container in waiting) or "its containers"
@@ -110,19 +111,17 @@ def _starting(pod: Object, seen: ObservedPod, case: Case) -> Cause:
         return cause("NotReady", about, f"{names}: not started yet", effect)
     probe = next((event for event in events if event.get("reason") == "Unhealthy"), None)
     said = f"; {shortened(probe.get('message'))}" if probe else ""
-    message = f"{names}: running since {_since(waiting[0] if waiting else {})}, and not ready{said}"
+    since = _since(waiting[0]) if waiting else START
+    message = f"{names}: running since {since}, and not ready{said}"
     return cause("NotReady", about, message, effect)
 
 
-def _state(container: Object) -> Object:
-    """Return since when a container runs; empty if it does not."""
-    return mapping(mapping(container.get("state")).get("running"))
-
-
 def _runs(pod: Object) -> bool:
-    found = _containers(pod, MAIN)
-    return bool(found) and all(map(_state, found))
+    containers = _containers(pod, MAIN)
+    return bool(containers) and all(map(_since, containers))
 
 
 def _since(container: Object) -> str:
-    return text(_state(container).get("startedAt")) or "its start"
+    """Return since when a container runs; empty if it does not."""
+    running = mapping(mapping(container.get("state")).get("running"))
+    return (text(running.get("startedAt")) or START) if running else ""
