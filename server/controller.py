@@ -34,7 +34,6 @@ from sync.write import Writer
 
 log: Final = structlog.stdlib.get_logger(__name__)
 LEASE: Final = "fusioninfer-sync"
-METRICS_PORT: Final = 8080
 TIMING: Final = Timing()
 MEMORY_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 """The file with the limit of this container (cgroup v2)."""
@@ -46,7 +45,7 @@ async def sync(  # noqa: PLR0913 - each is a flag of the command
     kubeconfig: str | None = None,
     context: str | None = None,
     namespace: str = SYSTEM_NAMESPACE,
-    metrics_port: int = METRICS_PORT,
+    metrics_port: int = 8080,
     secure_metrics_port: int | None = None,
     timing: Timing = TIMING,
     secret: str = "",

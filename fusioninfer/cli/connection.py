@@ -5,27 +5,19 @@ from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar
 
-import click
-
 from fusioninfer.cli.options import (
     CONTEXT,
     KUBECONFIG,
     CommandFunction,
-    Namespace,
     exit_unreadable,
+    namespace_option,
     output_option,
 )
 from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError
 from kube.client import ConfigError, connect, home_namespace
 
 T = TypeVar("T")
-HOME: Final = click.option(
-    "-n",
-    "--namespace",
-    type=Namespace(),
-    default="",
-    help="The namespace of the service. Default: the context's.",
-)
+HOME: Final = namespace_option("The namespace of the service. Default: the context's.")
 OUTPUT: Final = output_option("text", "json")
 
 

@@ -39,9 +39,12 @@ class Namespace(click.ParamType["str"]):
         return value
 
 
-NAMESPACE: Final = click.option(
-    "-n", "--namespace", type=Namespace(), default="", help="The namespace of objects without one."
-)
+def namespace_option(of: str) -> Decorator:
+    """Return the option `--namespace`, with what it is the namespace of."""
+    return click.option("-n", "--namespace", type=Namespace(), default="", help=of)
+
+
+NAMESPACE: Final = namespace_option("The namespace of objects without one.")
 SYSTEM: Final = click.option(
     "--system-namespace",
     type=Namespace(),

@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Final
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from fusioninfer import engines as facts
 from fusioninfer.cli.options import CONFIG, echo_json, output_option, read_settings
 from fusioninfer.codes import ENTRIES, as_json, as_text
 from plan.show import aligned
 
+SHELLS: Final = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 COMPLETION: Final = """\b
 Examples:
   eval "$(fusioninfer completion bash)"
@@ -20,13 +21,11 @@ Examples:
 
 
 @click.command(epilog=COMPLETION)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice([*SHELLS]))
 def completion(shell: str) -> None:
     """Print the completion script of a shell."""
-    script = get_completion_class(shell)
-    if script is not None:
-        main = click.get_current_context().find_root().command
-        click.echo(script(main, {}, "fusioninfer", "_FUSIONINFER_COMPLETE").source())
+    main = click.get_current_context().find_root().command
+    click.echo(SHELLS[shell](main, {}, "fusioninfer", "_FUSIONINFER_COMPLETE").source())
 
 
 CODES: Final = """\b

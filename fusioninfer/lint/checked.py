@@ -123,10 +123,9 @@ def library(objects: Iterable[Object]) -> Library:
     """Collect the templates among objects; the first of a name counts."""
     found: dict[str, dict[str, Object]] = {}
     for one in objects:
-        kind, of = kind_of(one), metadata(one)
-        if kind is None or kind.name != INFERENCE_TEMPLATE:
-            continue
-        found.setdefault(text(of.get("namespace")), {}).setdefault(text(of.get("name")), one)
+        if (kind := kind_of(one)) and kind.name == INFERENCE_TEMPLATE:
+            of = metadata(one)
+            found.setdefault(text(of.get("namespace")), {}).setdefault(text(of.get("name")), one)
     return found
 
 
