@@ -42,14 +42,8 @@ def eject(*, name: str, namespace: str, cluster: Cluster, output: str) -> None:
         print_errors(map(ValueError, problems))
         sys.exit(FINDINGS)
     if output == "json":
-        echo_json(
-            {
-                "apiVersion": "v1",
-                "kind": "List",
-                "items": manifests(service),
-                "steps": [asdict(one) for one in steps(service)],
-            }
-        )
+        several = {"apiVersion": "v1", "kind": "List", "items": manifests(service)}
+        echo_json(several | {"steps": [asdict(one) for one in steps(service)]})
         return
     click.echo(documents.write_yaml(manifests(service)), nl=False)
     click.echo("\nSteps that restart nothing:", err=True)

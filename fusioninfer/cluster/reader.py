@@ -83,12 +83,8 @@ class Reader:
 
     async def log(self, path: str, container: str, *, previous: bool) -> str:
         """Return the end of a container's log; empty if it cannot be read."""
-        query = {
-            "container": container,
-            "tailLines": str(LOG_LINES),
-            "limitBytes": str(LOG_BYTES),
-            **({"previous": "true"} if previous else {}),
-        }
+        query = {"container": container, "tailLines": str(LOG_LINES), "limitBytes": str(LOG_BYTES)}
+        query |= {"previous": "true"} if previous else {}
         try:
             async with self.limit:
                 return await self.client.text(Request("get", f"{path}/log", query))

@@ -8,6 +8,7 @@ from intent.annotations import SERVICE
 from intent.lws import KIND
 from intent.shapes import mapping, metadata
 
+API_VERSION: Final = "networking.k8s.io/v1"
 FILL_IN: Final[Object] = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "FILL-IN"}}}
 """Stands for the peers that only the operator knows. It matches nothing: no namespace has such a name."""
 
@@ -33,13 +34,6 @@ def _service(one: Object) -> tuple[str, str]:
 
 
 def _policy(name: str, namespace: str, selector: Object, peers: list[Object]) -> Object:
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
-        "spec": {
-            "podSelector": selector,
-            "policyTypes": ["Ingress"],
-            "ingress": [{"from": [*peers, FILL_IN]}],
-        },
-    }
+    identity = {"name": name} | ({"namespace": namespace} if namespace else {})
+    spec = {"podSelector": selector, "policyTypes": ["Ingress"], "ingress": [{"from": [*peers, FILL_IN]}]}
+    return {"apiVersion": API_VERSION, "kind": "NetworkPolicy", "metadata": identity, "spec": spec}
