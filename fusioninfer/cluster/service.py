@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from fusioninfer.cluster.reader import ABSENT, Answer, NotFoundError, Reader, UnreachableError
-from fusioninfer.cluster.text import name_of, parse, service_of
+from fusioninfer.cluster.text import is_named, name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError
 from fusioninfer.settings import parse as parse_settings
 from intent import Object
@@ -132,8 +132,8 @@ def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
     kind, name = parse(word)
     if kind != LWS.kind and (service := live.named(INFERENCE_SERVICE, name)):
         return service, name
-    members = (lws for lws in live.of(LWS) if not kind and name and service_of(lws) == name)
-    lws = next(members, None) or (live.named(LWS, name) if kind != INFERENCE_SERVICE.kind else None)
+    sets = [lws for lws in live.of(LWS) if kind != INFERENCE_SERVICE.kind and is_named(lws, word)]
+    lws = min(sets, key=lambda lws: service_of(lws) != name, default=None)
     if lws is None:
         raise NotFoundError(f"{word}: not found in namespace {namespace}; check the name, -n and --context")
     return lws, service_of(lws)
@@ -144,12 +144,8 @@ def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
 
 def caches_of(live: Live) -> Caches:
     """Return what the controller's caches hold."""
-    return {kind.kind: _cache(kind, live.answer(kind.kind)) for kind in (*WATCHED, TEMPLATES)}
-
-
-def _cache(kind: Kind[Any], answer: Answer) -> Cache[Any]:
-    rows = filter(None, map(Cache(kind).project, answer.objects))
-    return holding(kind, rows, answer.unknown)
+    rows = {kind: filter(None, map(Cache(kind).project, live.of(kind))) for kind in (*WATCHED, TEMPLATES)}
+    return {kind.kind: holding(kind, rows[kind], live.answer(kind.kind).unknown) for kind in rows}
 
 
 def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:

@@ -23,11 +23,8 @@ COLOURS: Final[Mapping[str, str]] = {"error": "red", "warning": "yellow"}
 
 def finding_lines(report: Composition) -> list[str]:
     """Render each finding with its line."""
-    return [
-        f"{printable(one.place)}: {click.style(one.error.severity, fg=COLOURS[one.error.severity])}: "
-        f"{printable(str(one.error))}"
-        for one in report.found
-    ]
+    severities = {severity: click.style(severity, fg=colour) for severity, colour in COLOURS.items()}
+    return [f"{printable(one.place)}: {severities[one.error.severity]}: {one.error}" for one in report.found]
 
 
 def summary(report: Composition) -> str:
