@@ -12,7 +12,7 @@ from intent.errors import counted
 from plan.amounts import PODS, Amounts, accelerators, shown
 from plan.demand import Demand
 from plan.progress import Counts, Progress, Standing
-from plan.supply import NAME, Supply, obstacle, shape
+from plan.supply import NAME, Supply, lack, shape
 from plan.workload import Workload
 
 MOST_STEPS: Final = 128
@@ -81,7 +81,7 @@ def forecast(
     return Forecast(
         tuple(workloads),
         tuple(steps),
-        tuple(_waiting(progress, nodes)),
+        tuple(_waiting(progress)),
         tuple(_further(progress, nodes)),
         (*notes, *_notes(workloads, nodes), *([f"nodes are added {by} at a time"] if by > 1 else [])),
     )
@@ -109,7 +109,7 @@ def _listed(names: Sequence[str]) -> str:
 # --- what is missing --------------------------------------------------------------------------------
 
 
-def _waiting(progress: Progress, nodes: Sequence[Supply]) -> Iterator[str]:
+def _waiting(progress: Progress) -> Iterator[str]:
     """Yield what each workload lacks that has not started as a whole."""
     for standing in progress.standings:
         groups = next(standing.next(), standing.only(0, 0))
@@ -123,27 +123,19 @@ def _waiting(progress: Progress, nodes: Sequence[Supply]) -> Iterator[str]:
             together = "must start together" if standing.workload.is_gang else "wait"
             yield (
                 f"{_listed(names)} {together if len(names) > 1 else 'waits'}: "
-                f"{sum(room.values())} of {pods.total()} pods have room; {_reason(nodes, lacking)}"
+                f"{sum(room.values())} of {pods.total()} pods have room; {_reason(progress, lacking)}"
             )
 
 
-def _reason(nodes: Sequence[Supply], demand: Demand) -> str:
+def _reason(progress: Progress, demand: Demand) -> str:
     """Return what a pod requests, and what nodes lack for it."""
     asked = ", ".join(shown(name, amount) for name, amount in demand.requests if name != PODS) or "nothing"
-    lacks = Counter(_lack(node, demand) for node in nodes)
+    nodes, lacks = progress.room.nodes, Counter[str]()
+    for node, count in nodes.items():
+        lacks[lack(node, demand)] += count
     listed = ", ".join(f"{count} {what}" for what, count in sorted(lacks.items()))
-    there = f"of {counted(len(nodes), 'node')}, {listed}" if nodes else "there is no node"
+    there = f"of {counted(nodes.total(), 'node')}, {listed}" if nodes else "there is no node"
     return f"a pod requests {asked}; {there}"
-
-
-def _lack(node: Supply, demand: Demand) -> str:
-    """Return what a node lacks for a pod."""
-    if why := obstacle(demand, node.labels, node.taints):
-        return f"excluded by {why}"
-    if small := [name for name, amount in demand.requests if node.has(name) < amount]:
-        return f"too small ({', '.join(small)})"
-    used = [name for name, amount in demand.requests if node.free(name) < amount]
-    return f"in use ({', '.join(used)})" if used else "large enough"
 
 
 # --- further nodes ----------------------------------------------------------------------------------

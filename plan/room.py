@@ -8,20 +8,12 @@ the same number. So it does not matter which nodes a scheduler prefers.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import NamedTuple
+from typing import Any
 
 from plan.amounts import UNLIMITED, Amounts, is_device
 from plan.demand import Demand
-from plan.supply import Supply, Taint, keys, obstacle
+from plan.supply import Supply, keys
 from plan.workload import Pods
-
-
-class NodeKind(NamedTuple):
-    """What nodes have in common: the labels that count, the taints, and what is free of each resource."""
-
-    labels: tuple[tuple[str, str], ...]
-    taints: tuple[Taint, ...]
-    free: tuple[tuple[str, int], ...]
 
 
 class Room:
@@ -31,9 +23,12 @@ class Room:
         """Start without a node."""
         self._asked = {demand: Counter(dict(demand.requests)) for demand in demands}
         self._resources = sorted({name for asked in self._asked.values() for name in asked})
-        self.labels = frozenset[str]().union(*map(keys, self._asked))
+        self.labels = sorted(frozenset[str]().union(*map(keys, self._asked)))
         """The labels of nodes that count."""
-        self._kinds: dict[NodeKind, Counter[Demand]] = {}
+        self.nodes = Counter[Supply]()
+        """How many nodes are alike, by the first of them."""
+        self._kinds: dict[Any, tuple[Supply, Pods]] = {}
+        """The first node of each kind, and its slots."""
         self._loss = Counter[tuple[Demand, Demand]]()
         """The most slots of the second demand that a pod of the first takes, on any node."""
         self._low = Counter[Demand]()
@@ -49,36 +44,30 @@ class Room:
 
     def add(self, node: Supply) -> None:
         """Add a node."""
-        slots = self.slots(node)
+        kind, slots = self._kind(node)
+        self.nodes[kind] += 1
         self._low.update(slots)
         self._slots.update(slots)
-        self._free[frozenset(+slots)].update(dict(self._kind(node).free))
+        self._free[frozenset(+slots)].update({name: kind.free(name) for name in self._resources})
 
     def slots(self, node: Supply) -> Pods:
         """Return how many pods of each demand a node has room for."""
-        kind = self._kind(node)
-        if kind not in self._kinds:
-            slots = self._kinds[kind] = Counter({each: self._count(each, kind) for each in self._asked})
-            here = [demand for demand, count in slots.items() if count]
-            scarce = self._scarce(here, dict(kind.free))
+        return self._kind(node)[1]
+
+    def _kind(self, node: Supply) -> tuple[Supply, Pods]:
+        """Return the first node that is like one in all that counts, and its slots."""
+        room = ((node.has(name), node.free(name)) for name in self._resources)
+        key = (*map(node.labels.get, self.labels), node.taints, *room)
+        if key not in self._kinds:
+            slots = Pods({demand: node.slots(demand) for demand in self._asked})
+            self._kinds[key] = node, slots
+            here = list(+slots)
+            scarce = self._scarce(here, {name: node.free(name) for name in self._resources})
             for taker, loser in product(here, here):
                 has, needs = self._asked[taker], self._asked[loser]
                 takes = max((-(-has[name] // needs[name]) for name in scarce if needs[name]), default=0)
                 self._loss[taker, loser] = max(self._loss[taker, loser], min(slots[loser], takes))
-        return self._kinds[kind]
-
-    def _kind(self, node: Supply) -> NodeKind:
-        return NodeKind(
-            tuple((key, value) for key, value in sorted(node.labels.items()) if key in self.labels),
-            node.taints,
-            tuple((name, max(0, node.free(name))) for name in self._resources),
-        )
-
-    def _count(self, demand: Demand, kind: NodeKind) -> int:
-        if obstacle(demand, dict(kind.labels), kind.taints):
-            return 0
-        asked = self._asked[demand]
-        return min(free // asked[name] for name, free in kind.free if asked[name])
+        return self._kinds[key]
 
     def _scarce(self, here: Iterable[Demand], free: Mapping[str, int]) -> list[str]:
         """Return the resources of a node that pods can use up.

@@ -34,9 +34,9 @@ class Taint(NamedTuple):
         return f"taint {self.key}{'=' if self.value else ''}{self.value}:{self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Supply:
-    """One node."""
+    """One node. Two are never equal: `Room` says which are alike."""
 
     allocatable: Amounts
     used: Amounts = field(default_factory=Amounts)
@@ -52,7 +52,13 @@ class Supply:
 
     def free(self, name: str) -> int:
         """Return how much of a resource is free."""
-        return self.has(name) - self.used[name]
+        return max(0, self.has(name) - self.used[name])
+
+    def slots(self, demand: Demand) -> int:
+        """Return how many pods of a demand have room."""
+        if obstacle(demand, self):
+            return 0
+        return min(self.free(name) // amount for name, amount in demand.requests)
 
 
 def shape(node: Supply, marks: Iterable[str] = ()) -> str:
@@ -73,12 +79,22 @@ def shape(node: Supply, marks: Iterable[str] = ()) -> str:
 # --- which pods a node admits -----------------------------------------------------------------------
 
 
-def obstacle(demand: Demand, labels: Mapping[str, str], taints: Iterable[Taint]) -> str:
-    """Return what keeps a pod from a node with these labels and taints; empty if it may use it."""
+def lack(node: Supply, demand: Demand) -> str:
+    """Return what a node lacks for a pod, in words."""
+    if why := obstacle(demand, node):
+        return f"excluded by {why}"
+    if small := [name for name, amount in demand.requests if node.has(name) < amount]:
+        return f"too small ({', '.join(small)})"
+    used = [name for name, amount in demand.requests if node.free(name) < amount]
+    return f"in use ({', '.join(used)})" if used else "large enough"
+
+
+def obstacle(demand: Demand, node: Supply) -> str:
+    """Return what keeps a pod from a node, whatever is free there; empty if it may use it."""
     selectors = [_read(where) for where in demand.where]
-    if not all(_selects(selector, labels) for selector in selectors):
+    if not all(_selects(selector, node.labels) for selector in selectors):
         return "its node selector or affinity"
-    strict = [taint for taint in taints if taint.effect in KEEPS_AWAY]
+    strict = [taint for taint in node.taints if taint.effect in KEEPS_AWAY]
     tolerated = (
         any(_tolerates(each, taint) for each in selector["tolerations"])
         for selector in selectors

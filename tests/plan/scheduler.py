@@ -59,7 +59,7 @@ class Scheduler:
     def has_room(self, one: Demand, at: int) -> bool:
         """Return whether a node has room for a pod."""
         node = self.nodes[at]
-        return not obstacle(one, node.labels, node.taints) and all(
+        return not obstacle(one, node) and all(
             self.used[at].get(name, 0) + amount <= node.has(name) for name, amount in one.requests
         )
 

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+import plan.forecast
 from plan.forecast import forecast
 from plan.room import Room
+from plan.supply import Supply
 from tests.plan.workloads import gang, nodes, role
 
 SHAPES = 4
@@ -14,18 +16,18 @@ SHAPES = 4
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count how often slots are looked up, and how often they are counted on a kind of nodes."""
+    """Count how often slots are looked up, and how often a node is compared with a demand."""
     found: Counter[str] = Counter()
 
-    def counted(name: str, method: Any) -> Any:
-        def called(self: Room, *given: Any) -> Any:
+    def counted(name: str, function: Any) -> Any:
+        def called(*given: Any) -> Any:
             found[name] += 1
-            return method(self, *given)
+            return function(*given)
 
         return called
 
-    for name in ("left", "may_take", "_count"):
-        monkeypatch.setattr(Room, name, counted(name, getattr(Room, name)))
+    for owner, name in ((Room, "left"), (Room, "may_take"), (Supply, "slots"), (plan.forecast, "lack")):
+        monkeypatch.setattr(owner, name, counted(name, getattr(owner, name)))
     return found
 
 
@@ -48,10 +50,13 @@ def test_the_cost_of_a_service_does_not_grow_with_services_and_nodes(looks: Coun
     assert large / 64 <= 1.5 * small / 16
 
 
-def test_equal_nodes_are_counted_once(looks: Counter[str]) -> None:
-    forecast([gang("a", role("worker", 8))], nodes("10000x8"))
+def test_equal_nodes_are_compared_once(looks: Counter[str]) -> None:
+    """Also where a service waits, and the plan says how many nodes are too small."""
+    for gpus in (8, 16):
+        looks.clear()
+        forecast([gang("a", role("worker", 8, gpus=gpus))], nodes("10000x8"))
 
-    assert looks["_count"] == 1
+        assert (looks["slots"], looks["lack"]) == (1, int(gpus > 8))
 
 
 def test_further_nodes_are_not_tried_one_by_one(looks: Counter[str]) -> None:

@@ -1,11 +1,12 @@
 """Nodes: the short form, Node objects, the pods on them, and the pods that may use them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from plan.amounts import PODS, PlanError
-from plan.supply import Taint, keys, obstacle, out_of_service, parse_shapes, supplies
+from plan.amounts import PODS, Amounts, PlanError
+from plan.supply import Supply, Taint, keys, obstacle, out_of_service, parse_shapes, supplies
 from tests.plan.workloads import GPU, nodes, pod
 
 
@@ -75,8 +76,8 @@ def test_a_node_that_takes_no_pods_is_left_out(spec: dict[str, bool], condition:
 
 # --- which nodes a pod may use: selectors, required affinity, taints ---------------------------------------
 
-LABELS = {"pool": "a", "size": "8", "metadata.name": "n1"}
 RESERVED = Taint("reserved", "llm")
+NODE = Supply(Amounts(), labels={"pool": "a", "size": "8", "metadata.name": "n1"})
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -120,7 +121,7 @@ SELECTED: dict[str, tuple[dict[str, Any], bool]] = {
 def test_a_node_is_selected_as_kubernetes_selects_it(name: str) -> None:
     spec, expected = SELECTED[name]
 
-    assert (obstacle(pod(8, **spec).demand, LABELS, ()) == "") is expected
+    assert (obstacle(pod(8, **spec).demand, NODE) == "") is expected
 
 
 TOLERATED: dict[str, tuple[dict[str, Any], bool]] = {
@@ -138,15 +139,17 @@ TOLERATED: dict[str, tuple[dict[str, Any], bool]] = {
 def test_a_taint_is_tolerated_as_kubernetes_tolerates_it(name: str) -> None:
     toleration, expected = TOLERATED[name]
 
-    found = obstacle(pod(8, tolerations=[toleration] if toleration else []).demand, LABELS, (RESERVED,))
+    reserved = replace(NODE, taints=(RESERVED,))
+
+    found = obstacle(pod(8, tolerations=[toleration] if toleration else []).demand, reserved)
 
     assert found == ("" if expected else "taints")
 
 
 def test_a_taint_that_only_prefers_keeps_nothing_away() -> None:
-    avoided = Taint("slow", "", "PreferNoSchedule")
+    avoided = replace(NODE, taints=(Taint("slow", "", "PreferNoSchedule"),))
 
-    assert obstacle(pod().demand, LABELS, (avoided,)) == ""
+    assert obstacle(pod().demand, avoided) == ""
 
 
 def test_the_labels_that_count_are_those_of_requirements() -> None:
