@@ -19,6 +19,7 @@ SCHEDULERS: Final = frozenset({"", "volcano", DEFAULT_SCHEDULER})
 """Those that are modelled; a pod that names none has the default one."""
 COUNTED: Final = "only whole devices of a template in the files count, and with --nodes (docs/plan.md)"
 """Which claims count."""
+OF_TEMPLATES: Final = "only claims of a ResourceClaimTemplate count"
 Templates = Mapping[tuple[str, str], Object]
 """ResourceClaimTemplates by namespace, which may be empty, and name."""
 
@@ -48,42 +49,41 @@ def pod_shape(template: Object, templates: Templates | None = None, namespace: s
     """Read a pod template. `templates`: none if the nodes do not say which devices they have."""
     spec = mapping(template.get("spec"))
     claims = _claims(spec, templates or {}, namespace)
-    asked = requests(spec) + claims.devices + Amounts({PODS: UNIT})
-    by_class = [name for name in asked if name.startswith(DEVICE_CLASS)]
-    for name in by_class:
-        del asked[name]
+    asked = requests(spec) + claims.devices
     is_beside = bool(claims.others and accelerators(asked))
     return PodShape(
         Demand(tuple(sorted(asked.items())), (_where(spec),)),
         tuple(_unmodelled(spec, is_counted=bool(claims.devices), is_beside=is_beside)),
         (
-            *dict.fromkeys((*claims.unknown, *(() if is_beside else claims.others))),
-            *(f"{name}: only claims of a ResourceClaimTemplate count" for name in by_class),
+            *(*claims.unknown, *(() if is_beside else claims.others)),
+            *(f"{name}: {OF_TEMPLATES}" for name in asked if name.startswith(DEVICE_CLASS)),
         ),
     )
 
 
 def _where(spec: Object) -> str:
-    """Return what a pod says about its node."""
+    """Return what a pod says about its node: lists of rules, of which one must hold, and tolerations.
+
+    A term of an affinity without rules holds nowhere.
+    """
+    selected = sorted(mapping(spec.get("nodeSelector")).items())
+    labels = [{"key": key, "operator": "In", "values": [value]} for key, value in selected]
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     required = mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
     terms = [
         [*map(mapping, listed(term.get("matchExpressions"))), *map(mapping, listed(term.get("matchFields")))]
         for term in map(mapping, listed(required.get("nodeSelectorTerms")))
     ]
-    selector = {
-        "labels": mapping(spec.get("nodeSelector")),
-        "terms": terms if required else None,
-        "tolerations": [*map(mapping, listed(spec.get("tolerations")))],
-    }
-    return json.dumps(selector, sort_keys=True)
+    rules = [[*labels, *term] for term in terms if term] if required else [labels]
+    tolerations = [*map(mapping, listed(spec.get("tolerations")))]
+    return json.dumps({"rules": rules, "tolerations": tolerations}, sort_keys=True)
 
 
 # --- requests ---------------------------------------------------------------------------------------
 
 
 def requests(spec: Object) -> Amounts:
-    """Return what a pod requests."""
+    """Return what a pod requests, itself among it."""
     main = sum(map(_of_container, listed(spec.get("containers"))), Amounts())
     sidecars, most = Amounts(), Amounts()
     for container in map(mapping, listed(spec.get("initContainers"))):
@@ -92,7 +92,7 @@ def requests(spec: Object) -> Amounts:
             main, sidecars = main + own, sidecars + own
             own = Amounts()
         most |= own + sidecars
-    return (main | most) + amounts(spec.get("overhead"))
+    return (main | most) + amounts(spec.get("overhead")) + Amounts({PODS: UNIT})
 
 
 def _of_container(container: object) -> Amounts:

@@ -2,8 +2,9 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -18,7 +19,6 @@ PODS_OF_A_NODE: Final = 110 * UNIT
 KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
 SHAPE: Final = re.compile(r"([0-9]{1,12})x([0-9]{1,12})((?:@[^@,=]+=[^@,]*)*)")
 FORM: Final = "COUNTxGPUS, for example 10x8 or 4x8,2x4@pool=h100"
-ENDED: Final = ("Succeeded", "Failed")
 NAME: Final = "metadata.name"
 """The one field of nodes that `matchFields` knows; among the labels, under this key."""
 
@@ -92,8 +92,9 @@ def lack(node: Supply, demand: Demand) -> str:
 def obstacle(demand: Demand, node: Supply) -> str:
     """Return what keeps a pod from a node, whatever is free there; empty if it may use it."""
     selectors = [_read(where) for where in demand.where]
-    if not all(_selects(selector, node.labels) for selector in selectors):
-        return "its node selector or affinity"
+    for selector in selectors:
+        if not any(all(_holds(rule, node.labels) for rule in rules) for rules in selector["rules"]):
+            return "its node selector or affinity"
     strict = [taint for taint in node.taints if taint.effect in KEEPS_AWAY]
     tolerated = (
         any(_tolerates(each, taint) for each in selector["tolerations"])
@@ -105,24 +106,13 @@ def obstacle(demand: Demand, node: Supply) -> str:
 
 def keys(demand: Demand) -> frozenset[str]:
     """Return the labels that count for a pod."""
-    selectors = [_read(where) for where in demand.where]
-    rules = (rule for selector in selectors for term in selector["terms"] or () for rule in term)
-    return frozenset().union(
-        (str(rule.get("key")) for rule in rules), *(each["labels"] for each in selectors)
-    )
+    lists = (rules for where in demand.where for rules in _read(where)["rules"])
+    return frozenset(str(rule.get("key")) for rules in lists for rule in rules)
 
 
 @lru_cache(maxsize=1 << 12)
 def _read(where: str) -> Any:
     return json.loads(where)
-
-
-def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
-    """Return whether a node has all labels, and one of the terms holds; one without rules does not."""
-    terms = selector["terms"]
-    return all(labels.get(key) == value for key, value in selector["labels"].items()) and (
-        terms is None or any(term and all(_holds(rule, labels) for rule in term) for term in terms)
-    )
 
 
 def _holds(rule: Any, labels: Mapping[str, str]) -> bool:
@@ -150,14 +140,15 @@ def _tolerates(toleration: Any, taint: Taint) -> bool:
 # --- Node objects -----------------------------------------------------------------------------------
 
 
-def supply(node: Object) -> Supply:
-    """Read a Node."""
+def _supply(node: Object, used: defaultdict[str, Amounts]) -> Supply:
+    """Read a Node; `used`: what pods request, by the name of their node."""
     status, name = mapping(node.get("status")), text(metadata(node).get("name"))
     taints = map(mapping, listed(mapping(node.get("spec")).get("taints")))
     return Supply(
         Amounts(
             {PODS: PODS_OF_A_NODE} | (amounts(status.get("allocatable")) or amounts(status.get("capacity")))
         ),
+        used[name],
         labels={NAME: name} | {key: text(value) for key, value in labels(node).items()},
         taints=tuple(
             Taint(text(each.get("key")), text(each.get("value")), text(each.get("effect"))) for each in taints
@@ -175,16 +166,11 @@ def out_of_service(node: Object) -> str:
 
 
 def supplies(nodes: Iterable[Object], pods: Iterable[Object]) -> tuple[Supply, ...]:
-    """Return the nodes that take pods, with the pods on them; those that have ended use nothing."""
-    used: dict[str, Amounts] = {}
-    for pod in pods:
-        spec = mapping(pod.get("spec"))
-        if text(mapping(pod.get("status")).get("phase")) not in ENDED:
-            used.setdefault(text(spec.get("nodeName")), Amounts()).update(
-                requests(spec) + Amounts({PODS: UNIT})
-            )
-    there = (supply(node) for node in nodes if not out_of_service(node))
-    return tuple(replace(node, used=used.get(node.labels[NAME], Amounts())) for node in there)
+    """Return the nodes that take pods, with what the pods on them request that have not ended."""
+    used = defaultdict[str, Amounts](Amounts)
+    for spec in (mapping(pod.get("spec")) for pod in pods):
+        used[text(spec.get("nodeName"))].update(requests(spec))
+    return tuple(_supply(node, used) for node in nodes if not out_of_service(node))
 
 
 # --- the short form ---------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import Final
@@ -14,13 +14,13 @@ from intent.service.member import Member, ejected, member
 from intent.shapes import annotations, labels, listed, mapping, metadata, number, text
 from plan.amounts import PlanError, is_device
 from plan.demand import Demand, PodShape, Templates, pod_shape
-from plan.supply import ENDED
 
 Pods = Counter[Demand]
 """How many pods of each demand."""
 Name = tuple[str, str]
 """Namespace and name of an object."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
+ENDED: Final = ("Succeeded", "Failed")
 MOST_PODS: Final = 20_000
 """The most pods of one LeaderWorkerSet that are planned."""
 
@@ -125,11 +125,13 @@ def workloads(
     for gang, members in gangs.items():
         spec, is_gang = mapping(pod_groups.get(gang, {}).get("spec")), not gang[1].startswith("lws/")
         required = dict(map(_required, listed(spec.get("subGroupPolicy"))))
+        if not is_gang:  # pods come one by one: of groups of several, all or none are promised
+            required = {each.name: each.replicas for each, _ in members if each.size > 1}
         roles = [_role(*each, required, bound[gang[0], each[0].name], templates) for each in members]
         workload = Workload(
             gang[0],
             gang[1].removeprefix("lws/"),
-            tuple(roles if is_gang else map(_of_no_gang, roles)),
+            tuple(roles),
             is_gang=is_gang,
             priority=priorities.get(text(spec.get("priorityClassName")), 0),
             held=NO_POD_GROUP if is_gang and gang not in pod_groups else "",
@@ -191,11 +193,6 @@ def _role(
         required=required.get(one.name, 0) if one.replicas or one.revision else 0,
         whole=min(one.replicas, sum(count >= one.size for count in bound.values())),
     )
-
-
-def _of_no_gang(role: RolePods) -> RolePods:
-    """Return a role whose pods are placed one by one: of groups of several, all or none are promised."""
-    return replace(role, required=role.replicas if role.size > 1 else 0)
 
 
 def _unmodelled(members: Iterable[Object], pod_group: Object, priorities: Container[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from aiohttp import web
 from click.testing import CliRunner, Result
 
 from fusioninfer.cli import main
+from fusioninfer.cluster.nodes import NOT_ENDED
 from intent import Object
 from plan.demand import COUNTED
 from tests.builders.lws import container, lws, template
@@ -111,18 +112,22 @@ def bound(name: str, where: str, gpus: int = 8) -> Object:
 
 @pytest.fixture
 def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
-    """A cluster of seven nodes, of which one is cordoned and one is in use, with a pod that waits."""
-    waiting = bound("waits", "")
+    """A cluster of seven nodes, of which one is cordoned and one is in use, with a pod that waits.
+
+    Of two pods that have ended it tells those who do not leave such pods out.
+    """
     lists = {
         "/api/v1/nodes": [*(node(f"n{at}") for at in range(6)), node("n6", unschedulable=True)],
-        "/api/v1/pods": [bound("busy", "n0", 4), waiting],
+        "/api/v1/pods": [bound("busy", "n0", 4), bound("waits", "")],
         "/apis/scheduling.k8s.io/v1/priorityclasses": [],
     }
 
     def answer(request: web.Request) -> web.StreamResponse | None:
-        if request.path in lists:
-            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": lists[request.path]})
-        return None
+        items = lists.get(request.path)
+        if request.path == "/api/v1/pods" and request.query.get("fieldSelector") != NOT_ENDED:
+            items = [*lists[request.path], bound("done", "n1"), bound("failed", "n2")]
+        body = {"metadata": {"resourceVersion": "1"}, "items": items}
+        return None if items is None else web.json_response(body)
 
     api.fault = answer
     return api
