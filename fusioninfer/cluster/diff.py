@@ -38,9 +38,6 @@ RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
 DELETED: Final = {"deletionTimestamp": "1970-01-01T00:00:00Z"}
 FORBIDDEN: Final = 403
 KUBECTL: Final = "kubectl"
-DIFF: Final = "fusioninfer-diff"
-"""The field manager of this command. What the controller applied is tried as the controller: its apply alone
-removes its fields."""
 
 
 Change = tuple[Object | None, Object | None]
@@ -89,8 +86,7 @@ class Comparison:
             desired = desired_state(snapshot, self.live.settings)
             for obj in (obj for obj in desired.objects if (obj["kind"] == LWS.kind) is of_sets):
                 kind, before = OUTPUTS[obj["kind"]], self.live.named(OUTPUTS[obj["kind"]], name_of(obj))
-                is_useless = bool(kind.requires & missing)
-                after = None if is_useless else await self._made(kind, obj, before, snapshot)
+                after = None if kind.requires & missing else await self._made(kind, obj, before, snapshot)
                 if after is None:
                     missing.add(part_of(kind.kind, name_of(obj)))
                 else:
@@ -172,14 +168,10 @@ async def differences(reader: Reader, documents: Iterable[Document], namespace: 
 # --- requests ---------------------------------------------------------------------------------------
 
 
-def _create(kind: Kind[Any], obj: Object) -> Request:
-    return create(kind.path(obj["metadata"]["namespace"]), obj, dry_run=True, manager=DIFF)
-
-
 def file_request(kind: Kind[Any], file: Object, live: Object | None) -> Request:
     """Return the dry run of `kubectl apply`: client-side if the object was applied so, else server-side."""
     if live is None:
-        return _create(kind, file)
+        return create(kind.path(file["metadata"]["namespace"]), file, dry_run=True, manager=KUBECTL)
     path = kind.path_of(file)
     if last := text(annotations(live).get(LAST_APPLIED)):
         return Request("patch", path, {"fieldManager": KUBECTL, "dryRun": "All"}, _file_patch(last, file))
@@ -214,9 +206,12 @@ def applied_patch(last: Object, file: Object) -> Object:
 
 
 def _controller_request(kind: Kind[Any], desired: Object, live: Object | None) -> Request:
-    """Return the dry run of the controller's write, which keeps the live value of some fields."""
+    """Return the dry run of the controller's write, which keeps the live value of some fields.
+
+    Its apply removes fields of its own alone, so no other field manager is tried.
+    """
     if live is None:
-        return _create(kind, desired)
+        return create(kind.path(desired["metadata"]["namespace"]), desired, dry_run=True)
     spec = mapping(live.get("spec"))
     kept = {key: spec[key] for key in kind.kept_fields if key in spec}
     body = desired | {"spec": kept | desired["spec"]} if kept else desired

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from fusioninfer.cluster.diff import DIFF
+from fusioninfer.cluster.diff import KUBECTL
 from hack.manifests.objects import find
 from intent import Object
 from kube.request import FIELD_MANAGER
@@ -343,11 +343,11 @@ def test_what_is_no_longer_desired_goes_only_under_the_manager_that_applied_it(p
 
     answers = {
         manager: apply(policed.api, at("shown"), service("shown"), fieldManager=manager, dryRun="All")
-        for manager in (FIELD_MANAGER, DIFF)
+        for manager in (FIELD_MANAGER, KUBECTL)
     }
 
     kept = {manager: "annotations" in answer["metadata"] for manager, answer in answers.items()}
-    assert kept == {FIELD_MANAGER: False, DIFF: True}
+    assert kept == {FIELD_MANAGER: False, KUBECTL: True}
 
 
 def test_the_secret_of_certificates_is_not_made_without_the_right_to_create_it(policed: Cluster) -> None:
