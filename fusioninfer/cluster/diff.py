@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from fusioninfer.cluster.eject import SET_BY_CLIENTS
+from fusioninfer.cluster.eject import SET_BY_CLIENTS, manifest
 from fusioninfer.cluster.reader import Reader, why
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
 from fusioninfer.cluster.text import WRITTEN, described, name_of, service_of
@@ -26,7 +26,7 @@ from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.decide import ApplyHistory, Attempt, before_dry_run, prunable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, part_of
 from sync.live import OWNER_KINDS, is_owner
-from sync.observed.cached import SET_BY_SERVER, AppliedObject, managed
+from sync.observed.cached import AppliedObject, managed
 from sync.parts.desired import Refusal
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
@@ -230,14 +230,9 @@ def unified(before: Object | None, after: Object | None) -> Iterator[str]:
 
 def cleaned(obj: Object | None) -> Object | None:
     """Return an object without what a server sets and what only records."""
-    if obj is None:
-        return None
     notes = {key: value for key, value in annotations(obj).items() if key not in RECORDS}
     owners = [  # the uid of an object that does not exist yet is made up
         {key: value for key, value in mapping(owner).items() if key != "uid"}
         for owner in listed(metadata(obj).get("ownerReferences"))
     ]
-    known = metadata(obj) | {"annotations": notes, "ownerReferences": owners}
-    kept = {key: value for key, value in known.items() if key not in SET_BY_SERVER and value not in ({}, [])}
-    rest = {key: value for key, value in obj.items() if key != "status"}
-    return rest | {"metadata": kept}
+    return manifest(obj, annotations=notes, ownerReferences=owners) if obj else None

@@ -18,7 +18,7 @@ from intent.annotations import PAUSED, PREFIX, SERVICE
 from intent.commands import command, named
 from intent.inferenceservice import v1alpha1
 from intent.service.member import ejected, member
-from intent.shapes import labels, listed, mapping
+from intent.shapes import annotations, labels, listed, mapping
 from sync.kinds import AUTOSCALER, INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP, ROUTE_KINDS, Kind, is_ours
 from sync.observed.cached import SET_BY_SERVER
 from webhook.overlay.written import LAST_APPLIED
@@ -115,29 +115,32 @@ def manifests(service: LiveService) -> tuple[Object, ...]:
 
 
 def plain(obj: Object) -> Object:
-    """Return a stored object as a manifest: without status, what a server sets, and our marks."""
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in OF_STORED}
-    known = mapping(metadata.get("labels"))
-    cleaned = {
-        "annotations": _without_marks(metadata.get("annotations")),
-        "labels": known if obj["kind"] == LWS.kind else _without_marks(known),
-        "ownerReferences": [
-            one for one in listed(metadata.get("ownerReferences")) if not is_our_owner(mapping(one))
-        ],
-    }
-    metadata = {key: cleaned.get(key, value) for key, value in metadata.items() if cleaned.get(key, value)}
-    found = {key: value for key, value in obj.items() if key != "status"} | {"metadata": metadata}
+    """Return a stored object as a manifest without our marks."""
+    owners = listed(obj["metadata"].get("ownerReferences"))
+    found = manifest(
+        obj,
+        annotations=_without_marks(annotations(obj)),
+        labels=labels(obj) if obj["kind"] == LWS.kind else _without_marks(labels(obj)),
+        ownerReferences=[owner for owner in owners if not is_our_owner(mapping(owner))],
+    )
     if allocated := ALLOCATED.get(obj["kind"]):
         found["spec"] = {key: value for key, value in obj["spec"].items() if key not in allocated}
     return found
 
 
-def _without_marks(values: Any) -> Object:
-    return {
-        key: value
-        for key, value in mapping(values).items()
-        if not key.startswith(PREFIX) and key not in SET_BY_CLIENTS
-    }
+def manifest(obj: Object, **others: Any) -> Object:
+    """Return an object without status and what a server sets; `others`: fields that its metadata has instead.
+
+    Fields of the metadata that are empty are left out.
+    """
+    known = {key: others.get(key, value) for key, value in obj["metadata"].items() if key not in OF_STORED}
+    kept = {key: value for key, value in known.items() if value}
+    return {key: value for key, value in obj.items() if key != "status"} | {"metadata": kept}
+
+
+def _without_marks(values: Object) -> Object:
+    kept = (key for key in values if not key.startswith(PREFIX) and key not in SET_BY_CLIENTS)
+    return {key: values[key] for key in kept}
 
 
 # --- steps ----------------------------------------------------------------------------------------
