@@ -6,11 +6,11 @@ the same number. So it does not matter which nodes a scheduler prefers.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
-from plan.amounts import UNLIMITED, Amounts, is_device
+from plan.amounts import UNLIMITED, Amounts
 from plan.demand import Demand
 from plan.supply import Supply, keys
 from plan.workload import Pods
@@ -62,31 +62,26 @@ class Room:
             slots = Pods({demand: node.slots(demand) for demand in self._asked})
             self._kinds[key] = node, slots
             here = list(+slots)
-            scarce = self._scarce(here, {name: node.free(name) for name in self._resources})
+            scarce = self._scarce(node, here)
             for taker, loser in product(here, here):
                 has, needs = self._asked[taker], self._asked[loser]
                 takes = max((-(-has[name] // needs[name]) for name in scarce if needs[name]), default=0)
                 self._loss[taker, loser] = max(self._loss[taker, loser], min(slots[loser], takes))
         return self._kinds[key]
 
-    def _scarce(self, here: Iterable[Demand], free: Mapping[str, int]) -> list[str]:
+    def _scarce(self, node: Supply, here: Iterable[Demand]) -> list[str]:
         """Return the resources of a node that pods can use up.
 
-        Where all pods take accelerators, no other resource is used up before these are, unless the pods that
-        request most of it for each accelerator use it up.
+        Not one of which each pod takes at most the share that it takes of another: that is used up first.
         """
         asked = [self._asked[demand] for demand in here]
-        limited = [name for name in free if free[name] < UNLIMITED]
-        shared = (name for name in limited if is_device(name) and all(each[name] for each in asked))
-        device = next(shared, None)
-        if device is None:
-            return limited
-        most = [
-            name
-            for name in limited
-            if any(each[name] * free[device] > each[device] * free[name] for each in asked)
-        ]
-        return [device, *most]
+        free = {name: node.free(name) for name in self._resources if 0 < node.free(name) < UNLIMITED}
+        scarce = list(free)
+        for name, amount in free.items():
+            others = (other for other in scarce if other != name)
+            if any(all(each[name] * free[by] <= each[by] * amount for each in asked) for by in others):
+                scarce.remove(name)
+        return scarce
 
     # --- at least ------------------------------------------------------------------------------------
 

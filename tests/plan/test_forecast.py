@@ -140,6 +140,14 @@ def test_other_resources_count_where_they_may_be_used_up(cpu: int, expected: tup
     assert promised([service], (machine(cpu=cpu),)) == expected
 
 
+def test_a_resource_does_not_count_that_is_left_when_another_one_is_used_up() -> None:
+    """Each pod takes a quarter of the CPU; the first one takes more memory, of which there is plenty."""
+    large, small = (pod(0, cpu=16, overhead={"memory": size}) for size in ("2Gi", "1Gi"))
+    services = [gang("a", role("worker", pod=large)), gang("b", role("worker", 1, 3, pod=small))]
+
+    assert promised(services, (machine(cpu=64),)) == ({"a/worker", *(f"b/worker-{at}" for at in range(3))}, 0)
+
+
 # --- why groups wait, and what more nodes would start --------------------------------------------------
 
 POOL: Final = nodes("1x8,1x8@pool=h100")
