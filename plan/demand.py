@@ -7,7 +7,7 @@ absent is the limit), `staging/src/k8s.io/api/resource/{v1,v1beta1}/types.go`.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from intent import Object
 from intent.accelerators import DEVICE_CLASS
@@ -48,14 +48,14 @@ class PodShape:
 def pod_shape(template: Object, templates: Templates | None = None, namespace: str = "") -> PodShape:
     """Read a pod template. `templates`: none if the nodes do not say which devices they have."""
     spec = mapping(template.get("spec"))
-    claims = _claims(spec, templates or {}, namespace)
-    asked = requests(spec) + claims.devices
-    is_beside = bool(claims.others and accelerators(asked))
+    devices, others = _claims(spec, templates or {}, namespace)
+    asked = requests(spec) + devices
+    needed = [title for title, is_accelerator in others if is_accelerator or not accelerators(asked)]
     return PodShape(
         Demand(tuple(sorted(asked.items())), (_where(spec),)),
-        tuple(_unmodelled(spec, is_counted=bool(claims.devices), is_beside=is_beside)),
+        tuple(_unmodelled(spec, is_counted=bool(devices), is_beside=len(needed) < len(others))),
         (
-            *(*claims.unknown, *(() if is_beside else claims.others)),
+            *(f"claim {title}: {COUNTED}" for title in dict.fromkeys(needed)),
             *(f"{name}: {OF_TEMPLATES}" for name in asked if name.startswith(DEVICE_CLASS)),
         ),
     )
@@ -103,28 +103,19 @@ def _of_container(container: object) -> Amounts:
 # --- claims (DRA) -----------------------------------------------------------------------------------
 
 
-class Claims(NamedTuple):
-    """What the claims of a pod ask for."""
-
-    devices: Amounts
-    """Those that count, by class."""
-    unknown: list[str]
-    """Why accelerators do not count."""
-    others: list[str]
-    """Why other devices do not, which may be anything, such as a network."""
-
-
-def _claims(spec: Object, templates: Templates, namespace: str) -> Claims:
+def _claims(spec: Object, templates: Templates, namespace: str) -> tuple[Amounts, list[tuple[str, bool]]]:
     """Read the claims of a pod: one of its own of each template, whichever of its containers use it.
 
-    A request has its fields in `exactly`; before v1beta2, in itself.
+    Returns the devices that count, by class. Of each other request the name of its claim, and whether it is
+    for accelerators: others may be anything, such as a network. A request has its fields in `exactly`; before
+    v1beta2, in itself.
     """
-    claims = Claims(Amounts(), [], [])
+    devices, others = Amounts(), list[tuple[str, bool]]()
     for claim in map(mapping, listed(spec.get("resourceClaims"))):
         name, title = text(claim.get("resourceClaimTemplateName")), text(claim.get("name"))
         template = mapping(templates.get((namespace, name)) or templates.get(("", name)))
-        devices = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
-        for request in map(mapping, listed(devices.get("requests")) or [{}]):
+        asked = mapping(mapping(mapping(template.get("spec")).get("spec")).get("devices"))
+        for request in map(mapping, listed(asked.get("requests")) or [{}]):
             exact = mapping(request.get("exactly")) or request
             either = map(mapping, listed(request.get("firstAvailable")))
             classes = [text(each.get("deviceClassName")) for each in (exact, *either)]
@@ -132,11 +123,10 @@ def _claims(spec: Object, templates: Templates, namespace: str) -> Claims:
             is_number = count is not None and exact.get("allocationMode") in {None, "ExactCount"}
             is_part = exact.get("adminAccess") or exact.get("capacity")
             if classes[0] in CLASSES and is_number and not is_part:
-                claims.devices[classes[0]] += (count or 0) * UNIT
+                devices[classes[0]] += (count or 0) * UNIT
             else:
-                whys = claims.others if set(CLASSES).isdisjoint(classes) else claims.unknown
-                whys.append(f"claim {title}: {COUNTED}")
-    return claims
+                others.append((title, not set(CLASSES).isdisjoint(classes)))
+    return devices, others
 
 
 # --- what a plan leaves out -------------------------------------------------------------------------

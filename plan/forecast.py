@@ -50,7 +50,6 @@ class Further(NamedTuple):
 class Forecast:
     """What a plan says."""
 
-    workloads: tuple[Workload, ...]
     steps: tuple[ForecastStep, ...]
     waiting: tuple[str, ...]
     """Why groups wait, one sentence for each service."""
@@ -79,7 +78,6 @@ def forecast(
         standings = (replace(each, alone=_alone(progress, each)) for each in progress.standings)
         steps.append(ForecastStep(size, gpus, tuple(standings)))
     return Forecast(
-        tuple(workloads),
         tuple(steps),
         tuple(_waiting(progress)),
         tuple(_further(progress, nodes)),

@@ -104,15 +104,14 @@ class Progress:
         self.room = Room(dict.fromkeys((*demands, *(role.demand for role in roles))))
         self.unsure: Pods = Counter()
         """The pods of all groups that may have started."""
-        self._missing: dict[Any, Pods] = {}
-        self._most: dict[Any, Counts] = {}
-        """What is known of equal workloads until something changes, for what else it depends on."""
+        self._known: dict[Any, Any] = {}
+        """What was computed of equal workloads since something changed, by what it depends on."""
 
     def add(self, nodes: Iterable[Supply]) -> None:
         """Add nodes, and start what has room."""
         for node in nodes:
             self.room.add(node)
-        self._forget()
+        self._known.clear()
         waiting = sorted((each for each in self.standings if each.is_waiting), key=_rank)
         for each in waiting:
             if not each.workload.is_gang:
@@ -135,18 +134,13 @@ class Progress:
         if any(groups):
             self.room.take(standing.pods(groups))
             standing.started = tuple(map(add, standing.started, groups))
-            self._forget()
+            self._known.clear()
         key = standing.like, standing.started
-        if key not in self._most:
-            self._most[key] = self._may_start(standing)
-        if self._most[key] != standing.uncertain:
-            self.unsure = self.unsure - standing.pods(standing.uncertain) + standing.pods(self._most[key])
-            standing.uncertain = self._most[key]
-            self._missing.clear()
-
-    def _forget(self) -> None:
-        self._missing.clear()
-        self._most.clear()
+        most = self._known[key] = self._known.get(key) or self._may_start(standing)
+        if most != standing.uncertain:
+            self.unsure = self.unsure - standing.pods(standing.uncertain) + standing.pods(most)
+            standing.uncertain = most
+            self._known.clear()
 
     def _sure(self, standing: Standing, role: int) -> int:
         """Return how many further groups of a role are sure to have room."""
@@ -161,9 +155,10 @@ class Progress:
         The required groups come before all others of a workload, and these in any order of their roles.
         """
         key = standing.like, standing.started, standing.uncertain, groups
-        if key not in self._missing:
-            self._missing[key] = self._count_missing(standing, groups)
-        return self._missing[key]
+        if key not in self._known:
+            self._known[key] = self._count_missing(standing, groups)
+        pods: Pods = self._known[key]
+        return pods
 
     def _count_missing(self, standing: Standing, groups: Counts) -> Pods:
         is_first = any(standing.required)
@@ -173,8 +168,7 @@ class Progress:
         lacks = Pods()
         for role, count in zip(standing.workload.roles, groups, strict=True):
             those = role.pods(count)
-            asked = next(iter(those)) if len(those) == 1 else role.demand
-            lacks |= Pods({asked: those.total() - self.room.left(asked, everyone - those)})
+            lacks |= Pods({role.demand: those.total() - self.room.left(role.demand, everyone - those)})
         return lacks
 
     def fewest(self, node: Supply) -> int:

@@ -19,9 +19,10 @@ Row = tuple[str, ...]
 
 def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
     """Yield the title and the table of each service: a row for each interval in which nothing changes."""
-    for index, workload in enumerate(plan.workloads):
-        rows = [("nodes", "GPUs", *(heading for heading, _ in _cells(plan.steps[0].standings[index])))]
-        lines = ((_cells(step.standings[index]), step) for step in plan.steps)
+    for standings in zip(*(step.standings for step in plan.steps), strict=True):
+        workload = standings[0].workload
+        rows = [("nodes", "GPUs", *(heading for heading, _ in _cells(standings[0])))]
+        lines = zip(map(_cells, standings), plan.steps, strict=True)
         for cells, group in groupby(lines, key=itemgetter(0)):
             ends = [(step.nodes, step.accelerators) for _, step in group]
             numbers = (_range(low, high) for low, high in zip(ends[0], ends[-1], strict=True))

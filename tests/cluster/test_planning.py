@@ -18,7 +18,7 @@ from intent import Object
 from intent.settings import Settings
 from plan.forecast import Forecast, ForecastStep, forecast
 from plan.supply import supplies
-from plan.workload import workloads
+from plan.workload import Workload, workloads
 from tests.cluster.planning.bed import Bound, add_node, scheduling, services
 from tests.cluster.planning.cases import GPU, Case, case, plain, single
 from tests.cluster.testbed.build import Built
@@ -28,20 +28,21 @@ from tests.tiers import WHOLE, count
 # --- one case on the real scheduler beside its plan ---------------------------------------------------
 
 
-def planned(case: Case) -> tuple[list[dict[str, object]], Forecast]:
-    """Return the objects of a case as a cluster would store them, and the plan for all of its nodes."""
+def planned(case: Case) -> tuple[list[Object], tuple[Workload, ...], Forecast]:
+    """Return the objects of a case as a cluster would store them, its services, and their plan."""
     documents = [Document("case.yaml", at, one) for at, one in enumerate(case.objects)]
     made = offline.compose(documents, Settings())
     if made.count("error"):
         raise AssertionError([str(one.error) for one in made.found if one.error.severity == "error"])
     nodes = supplies(case.nodes, (pod for pods in case.fillers for pod in pods))
-    return [*made.objects], forecast(workloads(made.objects), nodes)
+    gangs = workloads(made.objects)
+    return [*made.objects], gangs, forecast(gangs, nodes)
 
 
 def differences(cluster: Cluster, case: Case) -> list[str]:
     """Run a case; return how the groups that are bound differ from the plan, after the first such node."""
-    objects, plan = planned(case)
-    with services(cluster, objects, plan.workloads) as namespace:
+    objects, gangs, plan = planned(case)
+    with services(cluster, objects, gangs) as namespace:
         for node, fillers, step in zip(case.nodes, case.fillers, plan.steps[1:], strict=True):
             found = add_node(cluster, namespace, node, fillers)
             if differing := list(_differing(step, found)):
@@ -136,7 +137,7 @@ def test_pods_of_no_gang_are_on_nodes_as_planned(scheduler: Cluster, seed: int) 
 
 @pytest.mark.parametrize("seed", FEW)
 def test_the_few_cases_have_groups_that_start_and_groups_that_wait(seed: int) -> None:
-    _, plan = planned(case(seed))
+    _, _, plan = planned(case(seed))
 
     standings = plan.steps[-1].standings
     assert any(sum(each.started) + sum(each.uncertain) for each in standings)

@@ -70,7 +70,7 @@ def _planned(case: Case) -> str:
         return ""
     there = supplies(nodes.objects, placed.objects)
     plan = forecast(planned, there, present=len(there))
-    unknown = (workload.unknown for workload in plan.workloads if workload.unknown)
+    unknown = (workload.unknown for workload in planned if workload.unknown)
     return "".join(f". {line}" for line in (*unknown, *plan.waiting, *plan.further))
 
 
