@@ -108,10 +108,17 @@ class Progress:
         """What was computed of equal workloads since something changed, by what it depends on."""
 
     def add(self, nodes: Iterable[Supply]) -> None:
-        """Add nodes, and start what has room."""
+        """Add nodes, and start what has room, until that tells of no other group that it has room too."""
         for node in nodes:
             self.room.add(node)
         self._known.clear()
+        before: list[tuple[Counts, Counts]] = []
+        while before != (now := [(each.started, each.uncertain) for each in self.standings]):
+            before = now
+            self._take_turns()
+
+    def _take_turns(self) -> None:
+        """Start what has room, each workload once."""
         waiting = sorted((each for each in self.standings if each.is_waiting), key=_rank)
         for each in waiting:
             if not each.workload.is_gang:

@@ -87,6 +87,16 @@ def test_of_further_groups_a_service_has_what_all_others_leave() -> None:
 FULL: Final = (("a/worker", 0), ("a/worker", 1), ("b/worker", 0), ("b/worker", 1), ("b/worker", 2))
 
 
+def test_a_start_that_leaves_room_for_another_role_starts_that_one_too() -> None:
+    """Until it is known that one more decode group starts, two may take what the prefill pod needs."""
+    service = gang("pd", role("prefill", 1, 2, gpus=1), role("decode", 4, 3, gpus=2))
+
+    assert promised([service], nodes("3x8")) == (
+        {"pd/prefill-0", "pd/prefill-1", "pd/decode-0", "pd/decode-1"},
+        0,
+    )
+
+
 def test_pods_of_no_gang_may_take_any_node_first() -> None:
     large, small = ungrouped("a", role("worker")), ungrouped("b", role("worker", pod=pod(4)))
 
