@@ -15,9 +15,12 @@ from tests.tiers import count
 
 KINDS = some.sampled_from(("prefill", "decode", "worker"))
 PODS = some.builds(
-    lambda gpus, cpu, pool: pod(gpus, cpu, **({"nodeSelector": {"pool": pool}} if pool else {})),
-    some.sampled_from((1, 2, 4, 8)),
+    lambda gpus, cpu, memory, pool: pod(
+        gpus, cpu, overhead={"memory": memory}, **({"nodeSelector": {"pool": pool}} if pool else {})
+    ),
+    some.sampled_from((1, 2, 4, 8, 0)),
     some.sampled_from((0, 0, 1, 6)),
+    some.sampled_from(("0", "0", "1Gi", "100Gi")),
     some.sampled_from(("", "", "a")),
 )
 
