@@ -10,12 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from intent import Object
 from intent.shapes import labels, listed, mapping, metadata, text, whole
-from plan.amounts import CPU, MEMORY, PODS, UNIT, UNLIMITED, Amounts, PlanError, amounts, is_device, shown
+from plan.amounts import CPU, MEMORY, UNIT, UNLIMITED, Amounts, PlanError, amounts, is_device, shown
 from plan.demand import Demand, requests
 
 MOST_NODES: Final = 100_000
-PODS_OF_A_NODE: Final = 110 * UNIT
-"""The kubelet's default."""
 KEEPS_AWAY: Final = ("NoSchedule", "NoExecute")
 SHAPE: Final = re.compile(r"([0-9]{1,12})x([0-9]{1,12})((?:@[^@,=]+=[^@,]*)*)")
 FORM: Final = "COUNTxGPUS, for example 10x8 or 4x8,2x4@pool=h100"
@@ -141,13 +139,11 @@ def _tolerates(toleration: Any, taint: Taint) -> bool:
 
 
 def _supply(node: Object, used: defaultdict[str, Amounts]) -> Supply:
-    """Read a Node; `used`: what pods request, by the name of their node."""
+    """Read a Node, to which the API server gave its defaults; `used`: what pods request, by their node."""
     status, name = mapping(node.get("status")), text(metadata(node).get("name"))
     taints = map(mapping, listed(mapping(node.get("spec")).get("taints")))
     return Supply(
-        Amounts(
-            {PODS: PODS_OF_A_NODE} | (amounts(status.get("allocatable")) or amounts(status.get("capacity")))
-        ),
+        amounts(status.get("allocatable")),
         used[name],
         labels={NAME: name} | {key: text(value) for key, value in labels(node).items()},
         taints=tuple(

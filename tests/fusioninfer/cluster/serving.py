@@ -73,7 +73,7 @@ PODS: Final = tuple(pod(name, index) for name in ("p", "d") for index in (0, 1))
 def node(name: str, gpus: int) -> Object:
     """Return a node that is ready."""
     status = {
-        "allocatable": {"cpu": "64", "nvidia.com/gpu": str(gpus)},
+        "allocatable": {"cpu": "64", "pods": "110", "nvidia.com/gpu": str(gpus)},
         "conditions": [{"type": "Ready", "status": "True"}],
     }
     return {"metadata": {"name": name}, "status": status}
