@@ -99,9 +99,8 @@ class Progress:
             equal = (each.is_gang, *(replace(role, name="", whole=0) for role in each.roles))
             like, counts = alike.setdefault(equal, len(alike)), tuple(role.whole for role in each.roles)
             self.standings.append(Standing(each, counts, (0,) * len(counts), like))
-        roles = [role for each in self.standings for role in each.workload.roles]
-        demands = (pod.demand for role in roles for pod in role.shapes)
-        self.room = Room(dict.fromkeys((*demands, *(role.demand for role in roles))))
+        roles = (role for each in self.standings for role in each.workload.roles)
+        self.room = Room(demand for role in roles for demand in (role.demand, *role.pods(1)))
         self.unsure: Pods = Counter()
         """The pods of all groups that may have started."""
         self._known: dict[Any, Any] = {}
