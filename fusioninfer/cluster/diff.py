@@ -23,7 +23,7 @@ from intent.service.member import ServiceKey
 from intent.shapes import annotations, listed, mapping, metadata, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
-from sync.decide import ApplyHistory, Attempt, before_dry_run, prunable
+from sync.decide import ApplyHistory, Attempt, Skip, Write, before_dry_run, decide, prunable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, part_of
 from sync.live import OWNER_KINDS, is_owner
 from sync.observed.cached import AppliedObject, managed
@@ -112,19 +112,22 @@ class Comparison:
         (namespace, service), answer = snapshot.situation.key, self.live.answer(kind.kind)
         row = cache_of(caches_of(self.live), kind).rows.get((namespace, name_of(obj)))
         attempt = Attempt(kind, obj, b"", kind.projected(obj), row, ApplyHistory())
-        decided = before_dry_run(attempt, service, snapshot.owners, 0.0)
+        decided: Skip | Refusal | Write | None = before_dry_run(attempt, service, snapshot.owners, 0.0)
+        if decided is None:
+            if answer.unknown or not answer.served:
+                problem = answer.unknown or f"{kind.resource.api_version} is not served"
+                self.notes.append(f"{described(obj)}: not compared: {problem}")
+                return None
+            if before is None and kind is not LWS:
+                return obj
+            after = await self._dry_run(_controller_request(kind, obj, before), obj)
+            if after is None:
+                return None
+            decided = decide(attempt, after, is_released=False)
         if isinstance(decided, Refusal):
             self.notes.append(decided.message)
             return None
-        if decided:
-            return before
-        if answer.unknown or not answer.served:
-            problem = answer.unknown or f"{kind.resource.api_version} is not served"
-            self.notes.append(f"{described(obj)}: not compared: {problem}")
-            return None
-        if before is None and kind is not LWS:
-            return obj
-        return await self._dry_run(_controller_request(kind, obj, before), obj)
+        return after if isinstance(decided, Write) else before
 
     async def _dry_run(self, request: Request, obj: Object) -> Object | None:
         """Return an object as it would be stored; None, with a message, if that is refused.

@@ -274,6 +274,23 @@ async def test_an_object_of_others_is_a_note(cluster: Api, command: Command) -> 
     assert "Service r1-api was not made for this service; it is left alone" in result.stderr
 
 
+async def test_an_object_of_which_the_api_server_drops_fields_is_a_note(
+    cluster: Api, command: Command
+) -> None:
+    await put_whole(cluster, command)
+
+    def prune(obj: Object) -> None:
+        admit(obj)
+        if obj["kind"] == "PodGroup":
+            obj["spec"].pop("subGroupPolicy")
+
+    cluster.prune = prune
+    result = await diff(command, service(size=4))
+
+    assert "LIVE PodGroup" not in result.stdout
+    assert "this cluster's PodGroup does not keep spec.subGroupPolicy" in result.stderr
+
+
 def refusing(method: str, path: str, code: int = 403, reason: str = "Forbidden") -> Any:
     """Refuse requests, and answer what a cluster without admission of ours answers to others."""
 
