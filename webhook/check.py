@@ -42,7 +42,7 @@ from webhook.state import (
     state,
 )
 from webhook.templates.content import bypassed
-from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, VALIDATORS
+from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, UNSET, VALIDATORS
 from webhook.validate.service import too_long
 from webhook.write import Write, has_record
 
@@ -164,8 +164,9 @@ def _about_input(write: Write, inputs: Input | None) -> Iterator[FieldError]:
         if any(finding.severity == "error" for finding in inputs.about_blocks):
             unfilled = (codes for field, codes in UNFILLED.items() if getattr(inputs.intent, field))
             known = known.union(*unfilled)
-        for validator in VALIDATORS:
-            yield from (finding for finding in validator(inputs) if finding.code not in known)
+        for validator, about in VALIDATORS:
+            if not about or any(getattr(inputs.intent, name) != getattr(UNSET, name) for name in about):
+                yield from (finding for finding in validator(inputs) if finding.code not in known)
         yield from _edited(write)
 
 

@@ -33,7 +33,7 @@ def function(code: CodeType) -> str:
     ("answer", "body", "functions", "modules"),
     [
         (review.mutate, orjson.dumps(review_of(FILE)), 167, 33),
-        (review.validate, orjson.dumps(review_of(put(FILE))), 282, 45),
+        (review.validate, orjson.dumps(review_of(put(FILE))), 278, 45),
     ],
     ids=["mutate", "validate"],
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from intent.annotations import (
     COMPONENT_TYPE,
@@ -18,20 +18,35 @@ from intent.annotations import (
     path,
 )
 from intent.errors import FieldError
-from intent.lws import LWT
+from intent.lws import LWT, Intent
 from webhook.layout import Input
 from webhook.validate.launch import launch
 from webhook.validate.pods import containers, model
 from webhook.validate.service import gang, probes, routing, sidecar
 
-Validator = Callable[[Input], Iterable[FieldError]]
+
+class Validator(NamedTuple):
+    """One row: a function that yields findings, and what it is about."""
+
+    check: Callable[[Input], Iterable[FieldError]]
+    about: tuple[str, ...] = ()
+    """Fields of the Intent. It is not called where none of them is set; empty: it is about every object."""
 
 
-VALIDATORS: Final[tuple[Validator, ...]] = (
-    *(gang, containers, attrgetter("about_blocks"), launch, model),
-    *(probes, routing, sidecar),
+VALIDATORS: Final = (
+    Validator(gang),
+    Validator(containers),
+    Validator(attrgetter("about_blocks")),
+    Validator(launch),
+    Validator(model, ("model", "model_name", "model_secret", "model_cache", "lora")),
+    Validator(probes),
+    Validator(routing, ("routing",)),
+    Validator(sidecar, ("sidecar", "sidecar_options")),
 )
 """What the blocks report stands in its place: arguments that contradict an annotation."""
+
+UNSET: Final = Intent()
+"""An Intent whose fields are as without an annotation."""
 
 OF_AUTHORS: Final = frozenset({"FI307", "FI313", "FI318", "FI328", "FI329", "FI333"})
 """Errors about commands that earlier releases admitted unread: in what is stored already, an edit elsewhere

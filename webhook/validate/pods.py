@@ -200,8 +200,7 @@ def containers(inputs: Input) -> Iterator[FieldError]:
 def model(inputs: Input) -> Iterator[FieldError]:
     """Check the annotations about model and adapters against cluster and templates, not against arguments."""
     intent = inputs.intent
-    if intent.model or intent.model_name or intent.model_secret or intent.model_cache:
-        yield from _without_effect(intent)
+    yield from _without_effect(intent)
     if not (intent.model or intent.lora):
         return
     artifact, adapters = intent.artifact, intent.adapters.adapters

@@ -9,7 +9,6 @@ from intent.annotations import (
     ENDPOINT_PICKER_CONFIG,
     EXCLUSIVE_TOPOLOGY,
     GROUP_NAME,
-    NO_ROUTING,
     PREFIX,
     ROLE_NAME,
     ROLES,
@@ -199,10 +198,10 @@ def _unfit(launch: Launch, probe: Probe, inputs: Input) -> str:
 
 
 def routing(inputs: Input) -> Iterator[FieldError]:
-    """Check what needs no other member of the service. Most objects have no such annotation."""
+    """Check the annotations about routes as far as that needs no other member of the service."""
     intent, settings = inputs.intent, inputs.settings
     asked = intent.routing
-    if asked == NO_ROUTING or intent.component_type == ENCODER:
+    if intent.component_type == ENCODER:
         return  # routes lead to the members beside an encoder, which decide the strategy
     split = intent.component_type in DISAGGREGATED
     if problem := routing_problem(asked, split=split, settings=settings):
