@@ -190,6 +190,8 @@ class Intent(Annotations):
     kueue_queue: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     templates: tuple[Template, ...] = ()
+    probed: bool = False
+    """Whether an engine has probes, or hooks that connect to a port."""
     name: str = ""
     replicas: int = 1
     restart_policy: str = ""

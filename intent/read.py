@@ -107,6 +107,7 @@ def _intent(
         kueue_path=f"metadata.{kueue}[{KUEUE_QUEUE}]",
         labels=_our_labels(lws),
         templates=templates,
+        probed=any(item.engine and (item.engine.probes or item.engine.hooks) for item in templates),
         restart_policy=text(group.get("restartPolicy")),
         name=text(metadata(lws).get("name")),
         revision=read_revision(here),

@@ -41,7 +41,8 @@ def group(worker: Engine, leader: Engine | None = None, size: int = 2, launcher:
     """Return the Intent of a group of pods."""
     fields: dict[TemplateField, Engine | None] = {"leaderTemplate": leader, "workerTemplate": worker}
     templates = tuple(Template(field, one) for field, one in fields.items() if one)
-    return Intent("svc", size=size, launcher=launcher, templates=templates)
+    probed = any(one.engine and (one.engine.probes or one.engine.hooks) for one in templates)
+    return Intent("svc", size=size, launcher=launcher, templates=templates, probed=probed)
 
 
 def written(intent: Intent, field: str = "workerTemplate") -> Object:

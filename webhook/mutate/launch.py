@@ -326,6 +326,7 @@ PROBES: Final = Concern(
     unit="launch",
     writes=of_containers(values(*PROBE_FIELDS, "lifecycle")),
     replaces=frozenset({*PROBE_FIELDS, *HOOKS, "port"}),
+    asked="probed",
     skip="probes",
     opt_out="write both templates, or set `fusioninfer.io/skip: probes`",
     rules=(
@@ -359,6 +360,7 @@ STARTUP: Final = Concern(
     startup,
     unit="launch",
     writes=of_containers(values("startupProbe")),
+    asked="probed",
     skip="startup-probe",
     opt_out="write a startupProbe, or set `fusioninfer.io/skip: startup-probe`",
     rules=(

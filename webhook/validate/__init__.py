@@ -39,7 +39,7 @@ VALIDATORS: Final = (
     Validator(attrgetter("about_blocks")),
     Validator(launch),
     Validator(model, ("model", "model_name", "model_secret", "model_cache", "lora")),
-    Validator(probes),
+    Validator(probes, ("probed", "routing")),
     Validator(routing, ("routing",)),
     Validator(sidecar, ("sidecar", "sidecar_options")),
 )
