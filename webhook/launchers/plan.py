@@ -17,7 +17,7 @@ from typing import Final
 
 from catalog.engines import described
 from intent.annotations import AUTO, LAUNCHER, NONE
-from intent.command_line.flags import BACKEND, SIZES, Flag
+from intent.command_line.flags import BACKEND, MULTI_PORT, SIZES, Flag
 from intent.launch import (
     Launch,
     LaunchPlan,
@@ -55,7 +55,8 @@ def read_plan(intent: Intent, settings: Settings) -> LaunchPlan:
     )
     is_spread = rewritten and plan.launcher == VLLM_NATIVE and has_ranks(launches[0])
     older = is_older(launches[0], launches[-1]) if is_spread else None
-    paths = rewritten and (bool(launcher and launcher.answers) or balance(launches[0]) == "multi-port")
+    answers = bool(launcher and launcher.answers)
+    paths = rewritten and (answers or launches[0].command.flags.last(MULTI_PORT) is not None)
     is_assumed = bool(older) and plan.code == ASSUMED
     why, code = (f"not known, and {_OLDER}", "") if is_assumed else (plan.why, plan.code)
     return replace(plan, why=why, code=code, rewritten=rewritten, older=older, paths=paths)

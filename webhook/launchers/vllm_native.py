@@ -163,7 +163,7 @@ def takes(launch: Launch) -> bool:
     servers = launch.command.flags.last(SERVERS)
     if servers and scripted(launch, servers.at) and balance(launch) == "internal":
         return False
-    if is_older(launch, launch) and END in launch.command.argv[launch.command.arguments :]:
+    if END in launch.command.argv[launch.command.arguments :] and is_older(launch, launch):
         return False
     if kind == "interpreter" or (kind in {"module", "flags"} and in_shell(launch)):
         return False

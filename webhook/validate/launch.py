@@ -28,7 +28,7 @@ from webhook.launchers.vllm_native import has_ranks, spans
 from webhook.layout import Input
 from webhook.validate.arguments import arguments, installs, not_parsed, transfer
 from webhook.validate.pods import accelerators, pods, unsuited
-from webhook.validate.ranks import ranks
+from webhook.validate.ranks import ABOUT, ranks
 from webhook.validate.sizes import CHECKED, fits_pod, sizes
 
 _SILENCE: Final = f"or set {LAUNCHER}: {NONE}"
@@ -55,7 +55,8 @@ def launch(inputs: Input) -> Iterator[FieldError]:
             yield from _of_author(launch, intent)
         if is_by_hand or (is_alone and launch.command.argv):  # other images serve a model of their own
             yield from _by_itself(launch, plan.launcher, intent)
-    yield from ranks(inputs, launches)
+    if any(launch.command.flags.applied.keys() & ABOUT for launch in launches):
+        yield from ranks(inputs, launches)
     if not (is_by_hand or is_alone):
         yield from _group(inputs, LAUNCHERS[plan.launcher])
 
@@ -140,12 +141,12 @@ def _unseen_ray(launch: Launch) -> Iterator[FieldError]:
 
 def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[FieldError]:
     """Check the command of one template, and report why the launcher does not start it."""
-    command, where = launch.command, _where(launch)
+    command = launch.command
     if not serves(launch, launcher, asked=intent.launcher == plan.launcher):
         is_absent = command.kind == "unknown" and not (launch.engine.command or launch.engine.image)
         if not (is_absent or (intent.launcher in {"", AUTO} and _is_by_hand(plan))):
             code, cause = _reason(launch)
-            yield FieldError(where, None, f"left as it is: {cause}", code)
+            yield FieldError(_where(launch), None, f"left as it is: {cause}", code)
         return
     if command.engine in CHECKED:
         yield from arguments(launch, rewritten=plan.rewritten)
@@ -161,7 +162,7 @@ def _one(launch: Launch, plan: LaunchPlan, launcher: Launcher, intent: Intent) -
             f"left as it is: {plan.launcher} starts only [vllm, serve, MODEL, ...] as list items, "
             f"without Ray and without --; write that, {_SILENCE}"
         )
-        yield FieldError(where, None, message, "FI514")
+        yield FieldError(_where(launch), None, message, "FI514")
 
 
 def _is_by_hand(plan: LaunchPlan) -> bool:

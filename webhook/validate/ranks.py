@@ -9,6 +9,7 @@ from intent.command_line.command import in_ray
 from intent.command_line.flags import (
     ADDRESS,
     CONFIG,
+    DATA,
     HEADLESS,
     HYBRID,
     LOCAL_DATA,
@@ -40,6 +41,8 @@ from webhook.layout import Input, servers
 
 _INDEPENDENT: Final = (0, 14)
 """The release from which the ranks of a dense model are engines of their own."""
+ABOUT: Final = frozenset({DATA, NODE_RANK, START_RANK, *ASKED})
+"""Without any of these flags there are no ranks to check."""
 
 
 def ranks(inputs: Input, launches: tuple[Launch, ...]) -> Iterator[FieldError]:

@@ -72,7 +72,8 @@ def sizes(plan: LaunchPlan, launcher: Launcher, intent: Intent) -> Iterator[Fiel
         return
     if _may_be_hidden(leader):
         return
-    ranks = list(_ranks(plan, intent.parallelism, size))
+    has_ranks = intent.parallelism or leader.command.flags.last(DATA)
+    ranks = list(_ranks(plan, intent.parallelism, size)) if has_ranks else []
     yield from ranks
     if ranks or needed is None:
         return
@@ -171,7 +172,8 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
         message = f"must fit the {kind}: {shown}, {pods} {there}; {_lowered(plan, needed)}"
         yield FieldError(*_first_size(plan.leader), message, code)
         return
-    yield from _idle(plan, needed, there, size)
+    if needed.accelerators < there:
+        yield from _idle(plan, needed, there, size)
     pod = countable(plan.leader.engine)
     if pod and needed.tensor > pod and plan.leader.command.engine == "vllm":
         yield from _crossing(plan, needed, size)
@@ -180,8 +182,6 @@ def _in_all(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError]:
 def _idle(plan: LaunchPlan, needed: Sizes, there: int, size: int) -> Iterator[FieldError]:
     """Report accelerators that the sizes leave unused, and sizes or pods that leave none."""
     total, pod = needed.accelerators, countable(plan.worker.engine) or 1
-    if total >= there:
-        return
     better = _better(plan, needed, size) or "; raise a size"
     where = f"the {'group' if size > 1 else 'pod'} requests {there}"
     used = f"{_shown(plan.leader, needed)}, {where}{better}" if _given(plan.leader) else _no_sizes(plan, size)
