@@ -154,14 +154,9 @@ _ASKED: Final = {TENSOR: "tensor", PIPELINE: "pipeline", DATA: "data", LOCAL_DAT
 """The names of flags in the annotation `parallelism`."""
 
 
-def is_added(launch: Launch, index: int) -> bool:
-    """Return whether a block added an argument, so that its author wrote an annotation in its place."""
-    return index in dict(launch.template.filled)
-
-
 def spelled(launch: Launch, flag: Flag) -> str:
     """Return a flag as its author wrote it, without the value: `-tp`, or `tensor` in an annotation."""
-    if flag.name in _ASKED and is_added(launch, flag.at):
+    if flag.name in _ASKED and flag.at in launch.template.filled:
         return _ASKED[flag.name]
     word, _, value = launch.command.argv[flag.at].partition("=")
     is_fused = flag.width == 1 and flag.value and not (value or word.startswith("--"))
@@ -170,7 +165,7 @@ def spelled(launch: Launch, flag: Flag) -> str:
 
 def quoted(launch: Launch, flag: Flag) -> str:
     """Return a flag as its author wrote it, with the value: `-tp 8`; literal variables are expanded."""
-    known, between = value_of(launch, flag), "=" if is_added(launch, flag.at) else " "
+    known, between = value_of(launch, flag), "=" if flag.at in launch.template.filled else " "
     value = (flag.value if known is None else known) or ""
     return f"{spelled(launch, flag)}{between}{value}"[:SHOWN].rstrip()
 
@@ -185,12 +180,12 @@ def read_size(launch: Launch, name: str) -> int | None:
     """Read one parallel size, 1 if absent; None if it is unknown or not a positive integer."""
     flag = launch.command.flags.last(name)
     value = "1" if flag is None else value_of(launch, flag)
-    return int(value) if value and is_size(value) else None
+    return size_of(value or "")
 
 
-def is_size(value: str) -> bool:
-    """Return whether a text is a positive integer of less than ten digits."""
-    return value.isdecimal() and len(value) < 10 and int(value) > 0
+def size_of(text: str) -> int | None:
+    """Read a positive integer of less than ten digits; None for any other text."""
+    return int(text) or None if text.isdecimal() and len(text) < 10 else None
 
 
 def read_sizes(launch: Launch) -> Sizes | None:
@@ -201,7 +196,7 @@ def read_sizes(launch: Launch) -> Sizes | None:
     tensor-parallel group (`sglang/srt/server_args.py`, `compute_world_size`).
     """
     for flag in launch.command.flags.given:
-        if flag.name in CHANGES_SIZES and not is_added(launch, flag.at):
+        if flag.name in CHANGES_SIZES and flag.at not in launch.template.filled:
             return None
     sizes = [read_size(launch, name) for name in SIZES]
     known = [size for size in sizes if size is not None]
@@ -284,8 +279,7 @@ def known_port(launch: Launch) -> int | None:
     if flag is None and flags.last(CONFIG) is None:
         engine = launch.command.started
         return PRODUCTS[engine].port if engine else DEFAULT_PORT
-    value = value_of(launch, flag) if flag else None
-    return int(value) if value and is_size(value) else None
+    return size_of(text_of(launch, PORT))
 
 
 def api_port(launch: Launch) -> int | str | None:
@@ -338,7 +332,7 @@ def in_group(plan: LaunchPlan, size: int) -> int | None:
 
 def argument_path(launch: Launch, index: int) -> str:
     """Return the field path of an argument of the command; for one that a block added, its annotation."""
-    added = dict(launch.template.filled)
+    added = launch.template.filled
     if index in added:
         return path(added[index])
     index -= sum(other < index for other in added)

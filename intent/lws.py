@@ -4,7 +4,9 @@ Source: `leaderworkerset.x-k8s.io/v1` (LWS `api/leaderworkerset/v1`).
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as attribute
 from typing import Final, Literal
 
 from intent import Object
@@ -162,8 +164,8 @@ class Template:
     """The arguments of the author's own init container `storage-initializer`; None if there is none."""
     moved: Moved | None = None
     """Set if the engine's arguments were changed for a sidecar (`webhook.move`)."""
-    filled: tuple[tuple[int, str], ...] = ()
-    """The arguments that blocks added (`webhook.blocks`): each index in the command, with its annotation."""
+    filled: Mapping[int, str] = attribute(default_factory=dict, hash=False)
+    """The annotation of each argument that a block added, by its index in the command (`webhook.blocks`)."""
     requested: Accelerators = NO_ACCELERATORS
     """The accelerators that a block requests for the engine, which requests none itself."""
 

@@ -27,7 +27,7 @@ from intent.command_line.flags import (
     TRANSFER,
     Flag,
 )
-from intent.launch import Launch, countable, is_size, read_size, read_sizes, text_of, value_of, values_of
+from intent.launch import Launch, countable, read_size, read_sizes, size_of, text_of, value_of, values_of
 from intent.served import BOOTSTRAP_PORT, HIGHEST
 from intent.shapes import listed, mapping
 
@@ -100,7 +100,7 @@ def read_ranks(leader: Launch, worker: Launch, size: int) -> Ranks | None:
 def local_ranks(launch: Launch) -> int | None:
     """Return the local size that the author gives a pod, which may be 0; None without one."""
     text = text_of(launch, LOCAL_DATA)
-    return int(text) if text == "0" or is_size(text) else None
+    return 0 if text == "0" else size_of(text)
 
 
 # --- KV transfer --------------------------------------------------------------------------------------
@@ -145,8 +145,8 @@ def read_transfer(launch: Launch) -> Transfer | None:
 
 def bootstrap_of(launch: Launch) -> int:
     """Return the port on which SGLang's prefillers wait for decoders; its default where it is not known."""
-    port = text_of(launch, BOOTSTRAP)
-    return int(port) if is_size(port) and int(port) <= HIGHEST else BOOTSTRAP_PORT
+    port = size_of(text_of(launch, BOOTSTRAP))
+    return port if port and port <= HIGHEST else BOOTSTRAP_PORT
 
 
 def _object(text: str) -> Object | None:

@@ -36,10 +36,10 @@ from intent.launch import (
     Launch,
     LaunchPlan,
     api_port,
-    is_size,
     known_port,
     read_launch,
     read_size,
+    size_of,
     text_of,
 )
 from intent.lws import Engine, Intent, Moved, Probe, Template
@@ -280,11 +280,10 @@ def servers(leader: Launch, worker: Launch, size: int) -> Serving:
     ranks, first = read_ranks(leader, worker, size), known_port(leader) or 0
     counts = ranks.of_pods(size) if ranks else (local_ranks(leader) or 0, local_ranks(worker) or 0)
     local = min(*counts, MOST_SERVED)
-    supervisor = text_of(leader, SUPERVISOR)
     return Serving(
         everywhere=True,
         ports=tuple(range(first, first + local)) if first else (),
-        supervisor=int(supervisor) if is_size(supervisor) else SUPERVISOR_PORT,
+        supervisor=size_of(text_of(leader, SUPERVISOR)) or SUPERVISOR_PORT,
     )
 
 
@@ -325,14 +324,13 @@ def port_of(engine: Engine | None, launches: tuple[Launch, ...] = ()) -> int:
     if name and flag is None and command.flags.last(CONFIG) is None:
         return engine.http or PRODUCTS[name].port
     told = flag.value if flag else None if name else _last_port(engine)
-    text = resolve(told or "", engine.variables) or ""
-    port = int(text) if is_size(text) and int(text) <= HIGHEST else 0
+    port = size_of(resolve(told or "", engine.variables) or "") or 0
     first = 0 if name else next((port for port, _ in engine.ports), 0)
     probed = next(
         filter(None, (number(probe.port) for probe in engine.probes if probe.handler == "httpGet")), 0
     )
     default = PRODUCTS[image.engine].port if image.engine in PRODUCTS else DEFAULT_PORT
-    return port or engine.http or probed or first or default
+    return (port if port <= HIGHEST else 0) or engine.http or probed or first or default
 
 
 def _last_port(engine: Engine) -> str | None:

@@ -33,7 +33,7 @@ def function(code: CodeType) -> str:
     ("answer", "body", "functions", "modules"),
     [
         (review.mutate, orjson.dumps(review_of(FILE)), 157, 33),
-        (review.validate, orjson.dumps(review_of(put(FILE))), 259, 44),
+        (review.validate, orjson.dumps(review_of(put(FILE))), 258, 44),
     ],
     ids=["mutate", "validate"],
 )

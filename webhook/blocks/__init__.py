@@ -95,5 +95,6 @@ def _with_words(launch: Launch, wishes: list[tuple[str, Wish]]) -> Template:
     if in_shell(launch):
         start = end - len(first)
         end = start + len(first)
-    placed = (*enumerate((key for _, key in first), start), *enumerate((key for _, key in flags), end))
+    placed = dict(enumerate((key for _, key in first), start))
+    placed |= enumerate((key for _, key in flags), end)
     return replace(launch.template, engine=engine, filled=placed)

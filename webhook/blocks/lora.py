@@ -13,7 +13,7 @@ import orjson
 from intent import annotations as keys
 from intent.command_line.flags import SERVED_NAME
 from intent.errors import FieldError
-from intent.launch import Launch, is_size, model_of
+from intent.launch import Launch, model_of, size_of
 from intent.lora import LIMITS
 from intent.lws import Intent
 from intent.shapes import mapping
@@ -94,7 +94,7 @@ def _batch(launch: Launch, intent: Intent, row: _Row) -> int:
     count, memory = len(intent.adapters.adapters), intent.adapters.max_cpu_adapters
     flag = launch.command.flags.last(row.limits["maxCpuAdapters"])
     if flag and not memory:
-        memory = next((int(value) for value in known_values(launch, flag) if is_size(value)), 0)
+        memory = next(filter(None, map(size_of, known_values(launch, flag))), 0)
     batch = count if row.slots else row.batch
     batch = min(batch, memory or batch)
     return batch if batch < row.batch or (row.slots and count > 1) else 0

@@ -16,7 +16,6 @@ from intent.launch import (
     countable,
     in_group,
     in_shell,
-    is_added,
     quoted,
     read_size,
     read_sizes,
@@ -227,7 +226,7 @@ def _may_be_hidden(launch: Launch) -> bool:
 def _first_size(launch: Launch) -> tuple[str, str | None]:
     """Return path and value of the first size in the command, or else the path of the container."""
     for flag in _given(launch):
-        return argument_path(launch, flag.value_at), None if is_added(launch, flag.at) else flag.value
+        return argument_path(launch, flag.value_at), None if flag.at in launch.template.filled else flag.value
     return launch.template.engine_path, None
 
 
@@ -259,6 +258,6 @@ def _better(plan: LaunchPlan, needed: Sizes, size: int) -> str:
     is_known = pod is not None and pod == countable(plan.worker.engine) and pod <= 999
     if not is_known or needed.data > 1 or needed.context > 1 or leader.command.started not in CHECKED:
         return ""
-    if any(is_added(leader, flag.at) for flag in _given(leader)):
+    if any(flag.at in leader.template.filled for flag in _given(leader)):
         return f"; use tensor={pod}" + (f",pipeline={size}" if size > 1 else "")
     return f"; use --tensor-parallel-size {pod}" + (f" --pipeline-parallel-size {size}" if size > 1 else "")
