@@ -293,14 +293,6 @@ def has_tls(launch: Launch) -> bool:
     return any(flag.name.lstrip("-") == "ssl-certfile" for flag in launch.command.flags.given)
 
 
-SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
-
-
-def has_memory(launch: Launch) -> bool:
-    """Return whether the author's pod has a mount at `SHARED_MEMORY`, or shares the node's."""
-    return launch.template.host_ipc or any(item.rstrip("/") == SHARED_MEMORY for item in launch.engine.mounts)
-
-
 _CPU: Final = re.compile(r"(?:^|[-_./])cpu(?:[-_.]|$)")
 
 

@@ -115,8 +115,7 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
     """
     if requested not in ("", AUTO):
         return LaunchPlan(requested, launches, f"{LAUNCHER} names it")
-    order = _order(launches)
-    verdicts = {name: _runs(launches, name) for name in order if _fits(launches, name)}
+    order, verdicts = _order(launches), verdicts_of(launches)
     if not requested and verdicts.get(default, False) is not False:
         return LaunchPlan(default, launches, "it is the default of the settings")
     if not verdicts:
@@ -134,12 +133,17 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
     return _explained(launches, name, fits[: fits.index(name)], is_known=bool(verdicts[name]))
 
 
+def verdicts_of(launches: tuple[Launch, ...]) -> dict[str, bool | None]:
+    """Return the launchers that take the commands, by preference, and whether the images run each."""
+    return {name: _runs(launches, name) for name in _order(launches) if _fits(launches, name)}
+
+
 def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> LaunchPlan:
     """Return that nothing is written, since no launcher that takes the flags starts; `able` take others."""
     i = _decides(launches, name)
     without = f", without --{BACKEND}" if launches[i].command.flags.last(BACKEND) else ""
     advice = f"set {LAUNCHER}: {able[0]}{without}" if able else f"name a launcher in {LAUNCHER} to force it"
-    code = "FI504" if _is_late(launches[i], name) else "FI532"
+    code = "FI504" if name == VLLM_NATIVE and _is_late(launches[i]) else "FI532"
     return LaunchPlan(
         name, launches, f"left as it is: {lacks(launches[i], name)}; {advice}", code, starts=False, at=i
     )
@@ -197,12 +201,14 @@ def lacks(launch: Launch, name: str) -> str:
     if launch.image.engine not in ("", launch.command.engine):
         return f"{launch.image} cannot run {name}"
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
-    needs = "vLLM 0.18 or later" if _is_late(launch, name) else row.needs
+    needs = row.needs
     if name == VLLM_NATIVE and on_tpu(launch):
         needs = "other accelerators, since vLLM spans pods of TPUs with Ray alone"
+    elif name == VLLM_NATIVE and _is_late(launch):
+        needs = "vLLM 0.18 or later"
     return f"{launch.image}{has}: {name} needs {needs}"
 
 
-def _is_late(launch: Launch, name: str) -> bool:
+def _is_late(launch: Launch) -> bool:
     """Return whether `--nnodes` starts no rank that spans pods in this release, although it has the flag."""
-    return name == VLLM_NATIVE and launch.facts.nnodes and not launch.facts.nnodes_span
+    return launch.facts.nnodes and not launch.facts.nnodes_span

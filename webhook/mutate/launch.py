@@ -8,7 +8,7 @@ from typing import Final
 from intent import Object
 from intent.annotations import LAUNCHER, LORA, MODEL, NONE, PARALLELISM, STRATEGY
 from intent.container import HOOKS, SIDE_CHANNEL
-from intent.launch import SHARED_MEMORY, Launch, has_memory, has_tls
+from intent.launch import Launch, has_tls
 from intent.names import WAIT_FOR_LEADER
 from intent.ranks import read_transfer
 from intent.read import SHM as VOLUME
@@ -231,6 +231,8 @@ DNS: Final = Concern(
 
 # --- shared memory ------------------------------------------------------------------------------------
 
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the container
+
 
 @for_launches
 def shm(launch: Launch, _inputs: Input) -> Overlay:
@@ -248,7 +250,7 @@ def shm(launch: Launch, _inputs: Input) -> Overlay:
 
 def _volume(launch: Launch) -> str:
     """Return the name of the volume that a launch gets at /dev/shm; empty if it has memory there."""
-    if has_memory(launch):
+    if launch.template.host_ipc or any(path.rstrip("/") == SHARED_MEMORY for path in launch.engine.mounts):
         return ""
     taken = frozenset(launch.template.taken)
     names = (VOLUME, *(f"{VOLUME}-{number}" for number in range(1, len(taken) + 1)))

@@ -6,7 +6,7 @@ from typing import Final
 
 from catalog.engines import PRODUCTS
 from intent.accelerators import DEVICE_CLASS, GPUS
-from intent.annotations import AUTO, LAUNCHER, LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, NONE, path
+from intent.annotations import LAUNCHER, LORA, MODEL, MODEL_CACHE, MODEL_NAME, MODEL_SECRET, NONE, path
 from intent.command_line.flags import DATA, DATA_BACKEND, LOCAL_DATA, PIPELINE, PORT
 from intent.errors import FieldError, nearest, suggested
 from intent.launch import (
@@ -26,7 +26,7 @@ from intent.names import WAIT_FOR_LEADER
 from intent.ranks import local_ranks
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
-from webhook.launchers.plan import ASSUMED, choose, lacks, runs
+from webhook.launchers.plan import ASSUMED, lacks, runs, verdicts_of
 from webhook.layout import Input
 
 _CLAIM_IT: Final = "it is a claim, for which Volcano finds no node: name a ResourceClaimTemplate"
@@ -57,9 +57,8 @@ def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[Fie
     """Report an image that is not known to run the launcher, and name a launcher that it runs."""
     if plan.code == ASSUMED or (plan.older and runs(launch, launcher) is None):
         return
-    other = choose((launch,), AUTO, AUTO)
-    is_better = other.starts and other.code != ASSUMED and other.launcher != plan.launcher
-    advice = f"set {LAUNCHER}: {other.launcher}" if is_better else "use an image that has it"
+    other = next((name for name, is_able in verdicts_of((launch,)).items() if is_able), "")
+    advice = f"set {LAUNCHER}: {other}" if other else "use an image that has it"
     message = f"{lacks(launch, plan.launcher)}; {advice}"
     yield FieldError(f"{launch.template.engine_path}.image", None, message, "FI504")
 
