@@ -136,11 +136,6 @@ def read_launch(template: Template, engine: Engine, engines: Engines, pods: int 
     return Launch(template, engine, image, facts(image, engines), command, pods)
 
 
-def value_of(launch: Launch, flag: Flag) -> str | None:
-    """Return a flag's value with literal variables expanded; None if it is absent or unknown."""
-    return None if flag.value is None else resolve(flag.value, launch.engine.variables)
-
-
 def values_of(launch: Launch, flag: Flag) -> tuple[str, ...]:
     """Return the values of a flag as written; one that is not read may have several."""
     return launch.command.argv[flag.at + 1 : flag.at + flag.width] if flag.value is None else (flag.value,)
@@ -165,22 +160,20 @@ def spelled(launch: Launch, flag: Flag) -> str:
 
 def quoted(launch: Launch, flag: Flag) -> str:
     """Return a flag as its author wrote it, with the value: `-tp 8`; literal variables are expanded."""
-    known, between = value_of(launch, flag), "=" if flag.at in launch.template.filled else " "
-    value = (flag.value if known is None else known) or ""
-    return f"{spelled(launch, flag)}{between}{value}"[:SHOWN].rstrip()
+    text, between = flag.value or "", "=" if flag.at in launch.template.filled else " "
+    known = resolve(text, launch.engine.variables)
+    return f"{spelled(launch, flag)}{between}{text if known is None else known}"[:SHOWN].rstrip()
 
 
 def text_of(launch: Launch, name: str) -> str:
-    """Return the value of the last flag of a name; empty if it is absent or unknown."""
+    """Return the value of the last flag of a name, variables expanded; empty if it is absent or unknown."""
     flag = launch.command.flags.last(name)
-    return (value_of(launch, flag) or "") if flag else ""
+    return (resolve(flag.value or "", launch.engine.variables) or "") if flag else ""
 
 
 def read_size(launch: Launch, name: str) -> int | None:
     """Read one parallel size, 1 if absent; None if it is unknown or not a positive integer."""
-    flag = launch.command.flags.last(name)
-    value = "1" if flag is None else value_of(launch, flag)
-    return size_of(value or "")
+    return size_of(text_of(launch, name)) if launch.command.flags.last(name) else 1
 
 
 def size_of(text: str) -> int | None:

@@ -27,7 +27,7 @@ from intent.command_line.flags import (
     TRANSFER,
     Flag,
 )
-from intent.launch import Launch, countable, read_size, read_sizes, size_of, text_of, value_of, values_of
+from intent.launch import Launch, countable, read_size, read_sizes, size_of, text_of, values_of
 from intent.served import BOOTSTRAP_PORT, HIGHEST
 from intent.shapes import listed, mapping
 
@@ -134,8 +134,7 @@ def read_transfer(launch: Launch) -> Transfer | None:
     dotted = [flag for flag in flags.given if flag.name.startswith(DOTTED)]
     if whole is None and not dotted:
         return None
-    text = value_of(launch, whole) if whole else "{}"
-    config = None if text is None else _object(text)
+    config = _object(text_of(launch, TRANSFER)) if whole else {}
     if config is None:
         return None
     for flag in dotted:

@@ -12,6 +12,7 @@ image is known not to run is used only if the annotation names it. A stored laun
 long as an edit leaves the kind of launch (`stays`).
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -23,7 +24,7 @@ from intent.launch import (
     LaunchPlan,
     read_launches,
     read_size,
-    value_of,
+    text_of,
 )
 from intent.lws import Intent
 from intent.ranks import balance
@@ -71,18 +72,18 @@ def serves(launch: Launch, launcher: Launcher, *, asked: bool) -> bool:
 def other_backend(launch: Launch, launcher: Launcher) -> Flag | None:
     """Return the flag that selects an executor which the launcher does not support, if there is one."""
     flag = launch.command.flags.last(BACKEND) if launcher.executors else None
-    value = value_of(launch, flag) if flag else None
-    return flag if value and value not in launcher.executors else None
+    return flag if flag and text_of(launch, BACKEND) not in ("", *launcher.executors) else None
 
 
-def runs(launch: Launch, launcher: Launcher) -> bool | None:
-    """Return whether the image is known to run the launcher's command; None if that is unknown.
+def runs(launches: Iterable[Launch], launcher: Launcher) -> bool | None:
+    """Return whether all images are known to run the launcher's command; None if one may.
 
     An image of another engine cannot: it lacks this engine's program.
     """
-    if launch.image.engine not in ("", launch.command.engine):
-        return False
-    return launcher.runs(launch)
+    verdicts = [
+        launch.image.engine in ("", launch.command.engine) and launcher.runs(launch) for launch in launches
+    ]
+    return False if False in verdicts else None if None in verdicts else True
 
 
 def stays(launcher: str, now: LaunchPlan, then: LaunchPlan) -> bool:
@@ -93,7 +94,7 @@ def stays(launcher: str, now: LaunchPlan, then: LaunchPlan) -> bool:
     """
     launches = now.launches
     is_able = now.launcher != NONE and launcher in LAUNCHERS and bool(launches) and _fits(launches, launcher)
-    return is_able and _runs(launches, launcher) is None and _kind(now) == _kind(then)
+    return is_able and runs(launches, LAUNCHERS[launcher]) is None and _kind(now) == _kind(then)
 
 
 def _kind(plan: LaunchPlan) -> tuple[object, ...]:
@@ -119,7 +120,7 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
     if not requested and verdicts.get(default, False) is not False:
         return LaunchPlan(default, launches, "it is the default of the settings")
     if not verdicts:
-        able = (name for name in order if _runs(launches[:1], name) is not False)
+        able = (name for name in order if runs(launches[:1], LAUNCHERS[name]) is not False)
         name = next(able, order[0] if order else next(iter(LAUNCHERS)))
         return LaunchPlan(name, launches, starts=False)
     fits = [*verdicts]
@@ -127,15 +128,14 @@ def choose(launches: tuple[Launch, ...], requested: str, default: str) -> Launch
     may_be = (name for name in unknown if not LAUNCHERS[name].uses_ray)
     name = next((name for name in fits if verdicts[name]), "") or next(may_be, "")
     if not name:
-        return _left(
-            launches, unknown[-1] if unknown else fits[0], [name for name in order if _runs(launches, name)]
-        )
+        able_to_run = [name for name in order if runs(launches, LAUNCHERS[name])]
+        return _left(launches, unknown[-1] if unknown else fits[0], able_to_run)
     return _explained(launches, name, fits[: fits.index(name)], is_known=bool(verdicts[name]))
 
 
 def verdicts_of(launches: tuple[Launch, ...]) -> dict[str, bool | None]:
     """Return the launchers that take the commands, by preference, and whether the images run each."""
-    return {name: _runs(launches, name) for name in _order(launches) if _fits(launches, name)}
+    return {name: runs(launches, LAUNCHERS[name]) for name in _order(launches) if _fits(launches, name)}
 
 
 def _left(launches: tuple[Launch, ...], name: str, able: list[str]) -> LaunchPlan:
@@ -171,12 +171,6 @@ def _order(launches: tuple[Launch, ...]) -> list[str]:
     return [name for name in able if not (is_spread and LAUNCHERS[name].uses_ray)]
 
 
-def _runs(launches: tuple[Launch, ...], name: str) -> bool | None:
-    """Return whether the images of all templates run a launcher; None if that is unknown for one of them."""
-    verdicts = [runs(launch, LAUNCHERS[name]) for launch in launches]
-    return False if False in verdicts else None if None in verdicts else True
-
-
 def _explained(launches: tuple[Launch, ...], name: str, passed: list[str], *, is_known: bool) -> LaunchPlan:
     """Return the choice with its reason: an assumption, or what the image lacks for preferred launchers."""
     if not is_known:
@@ -191,7 +185,7 @@ def _explained(launches: tuple[Launch, ...], name: str, passed: list[str], *, is
 
 def _decides(launches: tuple[Launch, ...], name: str) -> int:
     """Return the index of the template whose image rules a launcher out, or leaves it uncertain."""
-    verdicts = [runs(launch, LAUNCHERS[name]) for launch in launches]
+    verdicts = [runs([launch], LAUNCHERS[name]) for launch in launches]
     return verdicts.index(False if False in verdicts else None)
 
 

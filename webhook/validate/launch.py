@@ -18,7 +18,7 @@ from intent.launch import (
     gpus,
     item_path,
     read_sizes,
-    value_of,
+    text_of,
 )
 from intent.lws import Intent
 from webhook.launchers import LAUNCHERS
@@ -99,7 +99,7 @@ def _of_author(launch: Launch, intent: Intent) -> Iterator[FieldError]:
     if not in_ray(launch.engine.command + launch.engine.args):
         yield from accelerators(launch, 1)
     backend = launch.command.flags.last(BACKEND)
-    if backend and value_of(launch, backend) == "ray" and launch.command.flags.last(NNODES):
+    if backend and text_of(launch, BACKEND) == "ray" and launch.command.flags.last(NNODES):
         message = "must be mp, or absent: vLLM refuses --nnodes with Ray"
         yield FieldError(argument_path(launch, backend.value_at), backend.value, message, "FI313")
     if intent.size > 1:

@@ -41,7 +41,7 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
     """Check the pods of a launch that is written: of each template, then leader and workers together."""
     intent, plan = inputs.intent, inputs.plan
     for launch in plan.launches:
-        if launch.image.engine and not runs(launch, launcher):
+        if launch.image.engine and not runs([launch], launcher):
             yield from _image(launch, plan, launcher)
         yield from accelerators(launch, intent.size)
         yield from unsuited(launch, intent, on_ray=launcher.uses_ray)
@@ -55,7 +55,7 @@ def pods(inputs: Input, launcher: Launcher) -> Iterator[FieldError]:
 
 def _image(launch: Launch, plan: LaunchPlan, launcher: Launcher) -> Iterator[FieldError]:
     """Report an image that is not known to run the launcher, and name a launcher that it runs."""
-    if plan.code == ASSUMED or (plan.older and runs(launch, launcher) is None):
+    if plan.code == ASSUMED or (plan.older and runs([launch], launcher) is None):
         return
     other = next((name for name, is_able in verdicts_of((launch,)).items() if is_able), "")
     advice = f"set {LAUNCHER}: {other}" if other else "use an image that has it"
