@@ -19,8 +19,8 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 10_567, 8_100),
-    "intent": Room(("intent",), 8_763, 9_100),
+    "webhook": Room(("webhook",), 10_569, 8_100),
+    "intent": Room(("intent",), 8_760, 9_100),
     "catalog": Room(("catalog",), 1_871, 2_300),
     "controller": Room(("sync", "kube", "certs"), 9_243, 8_100),
     "command": Room(("fusioninfer", "server", "importer", "plan"), 10_200, 10_000),

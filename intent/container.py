@@ -81,7 +81,7 @@ def read_container(container: Object, index: int, path: str, errors: list[FieldE
         security=json.dumps(kept, sort_keys=True) if kept else "",
         values=() if WATCHED.isdisjoint(names) else tuple(_watched(env)),
         extended=Later(partial(accelerators.unknown, limits, requests)),
-        memory_limit=bytes_of(limits.get("memory")),
+        memory_limit=bytes_of(limits["memory"]) if "memory" in limits else 0,
         index=index,
         model_mounts=tuple(
             [text(mount.get("mountPath")) for mount in mounts if mount.get("name") == MODEL_VOLUME]

@@ -29,6 +29,7 @@ from intent.shapes import (
     listed,
     mapping,
     metadata,
+    number,
     strings,
     text,
 )
@@ -111,7 +112,7 @@ def _intent(
         restart_policy=text(group.get("restartPolicy")),
         name=text(metadata(lws).get("name")),
         revision=read_revision(here),
-        replicas=_replicas(spec),
+        replicas=number(spec.get("replicas"), 1),
     )
 
 
@@ -119,11 +120,7 @@ def pods_of(lws: Object) -> tuple[str, int, int]:
     """Return the name, the size and the replicas of an object, of which nothing else need be read."""
     spec = mapping(lws.get("spec"))
     size = _size(mapping(spec.get("leaderWorkerTemplate")).get("size"), [])
-    return text(metadata(lws).get("name")), size, _replicas(spec)
-
-
-def _replicas(spec: Object) -> int:
-    return spec["replicas"] if type(spec.get("replicas")) is int else 1
+    return text(metadata(lws).get("name")), size, number(spec.get("replicas"), 1)
 
 
 def _size(value: Any, errors: list[FieldError]) -> int:

@@ -40,9 +40,9 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def number(value: Any) -> int:
-    """Return an integer; 0 for any other type."""
-    return value if type(value) is int else 0
+def number(value: Any, otherwise: int = 0) -> int:
+    """Return an integer; for any other type 0, or another number."""
+    return value if type(value) is int else otherwise
 
 
 def strings(value: Any) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Check a LeaderWorkerSet: errors and warnings about its input, its record and its expansion."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -145,14 +145,16 @@ _EDITED: Final = (
 
 def _validated(write_state: Inspected, settings: Settings) -> Input | None:
     """Return the input of validators: on an update with the launcher and the layout of its record."""
-    write, decided = write_state.write, UNDECIDED
-    if write.reading.intent is None:
+    write, intent = write_state.write, write_state.write.reading.intent
+    if intent is None:
         return None
-    record = write.stored if isinstance(write_state, Pinned) else write.record
-    if write.old is not None and record is not records.NO_RECORD:
+    if write.old is None:
+        return mutate.input_of(intent, settings)
+    record, decided = write.stored if isinstance(write_state, Pinned) else write.record, UNDECIDED
+    if record is not records.NO_RECORD:
         taken = record.expansion.decision
         decided = {name: getattr(taken, name) for names in DECISIONS.values() for name in names}
-    return mutate.input_of(write.reading.intent, write.keeping(settings), decided=decided)
+    return mutate.input_of(intent, write.keeping(settings), decided=decided)
 
 
 def _about_input(write: Write, inputs: Input | None) -> Iterator[FieldError]:
@@ -167,13 +169,14 @@ def _about_input(write: Write, inputs: Input | None) -> Iterator[FieldError]:
         for validator, about in VALIDATORS:
             if not about or any(getattr(inputs.intent, name) != getattr(UNSET, name) for name in about):
                 yield from (finding for finding in validator(inputs) if finding.code not in known)
-        yield from _edited(write)
+        if edited := write.reverted.launches:
+            yield from _edited(write.live, edited)
 
 
-def _edited(write: Write) -> Iterator[FieldError]:
-    """FI523: launches that were edited by hand."""
-    for field, edited in write.reverted.launches.items():
-        spec = pod_of(template_of(write.live, field))
+def _edited(live: Object, launches: Mapping[str, Collection[str]]) -> Iterator[FieldError]:
+    """FI523: launches of these containers of each template that were edited by hand."""
+    for field, edited in launches.items():
+        spec = pod_of(template_of(live, field))
         for index, container in enumerate(listed(spec.get("containers"))):
             if mapping(container).get("name") in edited:
                 where = f"{LWT}.{field}.spec.containers[{index}].args"

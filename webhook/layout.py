@@ -137,7 +137,7 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
     intent = full.intent
     is_shared = intent.size > 1 and len(intent.templates) == 1
     can_differ = not is_shared or SPLIT in concerns
-    plan = _plan(intent, settings, decided)
+    plan = _plan(intent, settings, decided) if decided else read_plan(intent, settings)
     if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
         plan = replace(plan, rewritten=False)
     serves = served(intent, plan)
@@ -169,8 +169,7 @@ def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> Lau
         plan = replace(plan, rewritten=False)
     elif recorded and (recorded, True) != (plan.launcher, plan.rewritten):
         plan = read_plan(replace(intent, launcher=recorded), settings)
-    taken = {name: decided[name] for name in ("older", "paths") if name in decided}
-    return replace(plan, **taken) if taken else plan
+    return replace(plan, **{name: decided[name] for name in ("older", "paths") if name in decided})
 
 
 def _moved(launch: Launch, move: Moved, settings: Settings) -> Launch:
