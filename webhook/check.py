@@ -223,7 +223,7 @@ def _about_record(
         yield _BYPASSED
     elif not write.has_record:
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
-    elif not _made_elsewhere(write) and _lacks_part(write_state, inputs, settings):
+    elif _lacks_part(write_state, inputs, settings):
         yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
     elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
@@ -240,18 +240,16 @@ def _withdrawn(write: Write) -> Iterator[FieldError]:
         yield FieldError(path(SERVICE), None, message, "FI521")
 
 
-def _made_elsewhere(write: Write) -> bool:
-    """Return whether another release wrote the record in this write, and its fields are on the object."""
-    is_new = records.find(write.live) != records.find(write.old)
-    return is_new and write.record.rules != records.RULES and write.stands()
-
-
 def _lacks_part(write_state: Pinned | Fresh, inputs: Input | None, settings: Settings) -> bool:
     """Return whether expanding would add a whole part of which nothing is on the object.
 
-    An edited launch that stays is none that expanding would add.
+    An edited launch that stays is none that expanding would add. A record that another release wrote in this
+    write has its parts by other rules: they need only be on the object.
     """
     write, live = write_state.write, write_state.write.live
+    is_elsewhere = write.record.rules != records.RULES and records.find(live) != records.find(write.old)
+    if is_elsewhere and write.stands():
+        return False
     if isinstance(write_state, Pinned):
         ruled = [part.put_on for part in write.stored.expansion.parts.values()]
     else:

@@ -51,7 +51,7 @@ from webhook.blocks import Filled, filled
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.launchers.vllm_native import VLLM_NATIVE
-from webhook.move import engine_move, moved_template
+from webhook.move import engine_move, on_port
 
 LAUNCH: Final = "launch"
 SPLIT: Final = "split"
@@ -174,8 +174,9 @@ def _plan(intent: Intent, settings: Settings, decided: Mapping[str, Any]) -> Lau
 
 def _moved(launch: Launch, move: Moved, settings: Settings) -> Launch:
     """Return the launch of a template whose engine moves, read again."""
-    template = moved_template(launch.template, launch, move)
-    return read_launch(template, template.engine or launch.engine, settings.engines, launch.pods)
+    engine = on_port(launch, move.to)
+    template = replace(launch.template, engine=engine, moved=move)
+    return read_launch(template, engine, settings.engines, launch.pods)
 
 
 def _must_differ(plan: LaunchPlan, serving: Serving, concerns: frozenset[str]) -> bool:

@@ -59,11 +59,6 @@ def engine_move(
     return Moved(port, to) if to else _left_out(template.path, f"{PORTS[0]} to {PORTS[-1]} are all in use")
 
 
-def moved_template(template: Template, launch: Launch, move: Moved) -> Template:
-    """Return a template with its engine on the new port."""
-    return replace(template, engine=_on_port(launch, move.to), moved=move)
-
-
 def protocol_of(launch: Launch, row: SidecarRelease, options: SidecarOptions) -> str:
     """Return the protocol of a sidecar: its author's choice, else one that the engine's connector needs."""
     able = (protocol for protocol in spoken_by(launch) if protocol in row.connectors)
@@ -160,7 +155,7 @@ _REASONS: Final[tuple[tuple[Callable[[Launch], bool], str], ...]] = (
 # --- the move ---------------------------------------------------------------------------------------
 
 
-def _on_port(launch: Launch, port: int) -> Engine:
+def on_port(launch: Launch, port: int) -> Engine:
     """Return the engine with `--port`. In a script the flag is appended: the last of several counts."""
     engine, argv, flag = launch.engine, launch.command.argv, launch.command.flags.last(PORT)
     if in_shell(launch) or flag is None:

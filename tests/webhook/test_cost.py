@@ -33,7 +33,7 @@ def function(code: CodeType) -> str:
     ("answer", "body", "functions", "modules"),
     [
         (review.mutate, orjson.dumps(review_of(FILE)), 153, 33),
-        (review.validate, orjson.dumps(review_of(put(FILE))), 247, 44),
+        (review.validate, orjson.dumps(review_of(put(FILE))), 246, 44),
     ],
     ids=["mutate", "validate"],
 )

@@ -22,20 +22,14 @@ class Container:
     ports: tuple[int, ...] = ()
 
 
-def with_words(engine: Engine, written: Container) -> Engine:
-    """Return an engine with the command and the args that were written for it."""
-    command = engine.command if written.command is None else written.command
-    return replace(engine, command=command, args=engine.args if written.args is None else written.args)
-
-
 def with_flags(launch: Launch, flags: Args, first: Args = ()) -> Engine:
     """Return the engine of one node with `first` before its arguments, and `flags` after its last flag."""
     engine, argv, index = launch.engine, launch.command.argv, launch.command.arguments
     if in_shell(launch):
         after = (*first, *flags)
-        return with_words(
-            engine, in_script(launch, (), after if takes_items(launch) else tuple(map(shlex.quote, after)))
-        )
+        script = in_script(launch, (), after if takes_items(launch) else tuple(map(shlex.quote, after)))
+        command = engine.command if script.command is None else script.command
+        return replace(engine, command=command, args=engine.args if script.args is None else script.args)
     end, start = end_of_flags(argv, index), len(engine.command) if launch.command.shell is None else index
     words = (*argv[:index], *first, *argv[index:end], *flags, *argv[end:])
     start += (len(first) if index < start else 0) + (len(flags) if end < start else 0)

@@ -19,13 +19,7 @@ from typing import Final
 from catalog.engines import described
 from intent.annotations import AUTO, LAUNCHER, NONE
 from intent.command_line.flags import BACKEND, MULTI_PORT, SIZES, Flag
-from intent.launch import (
-    Launch,
-    LaunchPlan,
-    read_launches,
-    read_size,
-    text_of,
-)
+from intent.launch import Launch, LaunchPlan, read_launches, read_size, text_of
 from intent.lws import Intent
 from intent.ranks import balance
 from intent.settings import Settings

@@ -24,13 +24,7 @@ from intent.command_line.flags import (
     SERVERS,
     START_RANK,
 )
-from intent.launch import (
-    Launch,
-    LaunchPlan,
-    in_shell,
-    serve_arguments,
-    text_of,
-)
+from intent.launch import Launch, LaunchPlan, in_shell, serve_arguments, text_of
 from intent.ranks import Ranks, balance, read_ranks
 from webhook.launchers.launcher import HOST_IP, Args, Container, appended, behind_prefix, in_script, scripted
 
