@@ -61,16 +61,10 @@ def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
     return Accelerators(claimed=bool(resources.get("claims")))
 
 
-def asks(container: Object) -> bool:
-    """Return whether a container requests an accelerator, by number or by claim (DRA)."""
-    resources = container.get("resources")
-    return isinstance(resources, dict) and (bool(resources.get("claims")) or counts(container))
-
-
-def counts(container: Object) -> bool:
-    """Return whether a container requests an accelerator by number; a claim may be for any device."""
-    resources = container.get("resources")
-    if not isinstance(resources, dict):
-        return False
-    named = (resources.get(kind) for kind in ("limits", "requests"))
-    return any(is_accelerator(name) for table in named if isinstance(table, dict) for name in table)
+def asks(container: Object, *, by_claim: bool = True) -> bool:
+    """Return whether a container requests an accelerator by number, or by claim: it may be for any device."""
+    resources = mapping(container.get("resources"))
+    if by_claim and resources.get("claims"):
+        return True
+    tables = [mapping(resources.get(kind)) for kind in ("limits", "requests")]
+    return any(is_accelerator(name) for table in tables for name in table)

@@ -256,7 +256,7 @@ def engine_index(containers: list[Any], written: Object, asked: str) -> int | No
 
 def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
     """Choose among containers with accelerators, some of which only have claims."""
-    counted = [index for index, item in accelerated if accelerators.counts(item)]
+    counted = [index for index, item in accelerated if accelerators.asks(item, by_claim=False)]
     if len(counted) == len(accelerated):
         return None
     known = _known(accelerated)

@@ -47,7 +47,7 @@ from intent.ranks import balance, bootstrap_of, is_headless, local_ranks, read_r
 from intent.served import HIGHEST, LEADERS, MOST_SERVED, KVTransfer, Served, Serving, bounded
 from intent.settings import Settings
 from intent.shapes import number
-from webhook.blocks import Filled, filled
+from webhook.blocks import BLOCKS, Filled, filled
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.plan import read_plan
 from webhook.launchers.vllm_native import VLLM_NATIVE
@@ -110,7 +110,8 @@ def read_input(
     Recorded decisions (`decided`, fields of `Decision`) are taken again. Where no rule leads to the layout
     any more, the launcher alone is taken again.
     """
-    full = filled(intent, settings) if LAUNCH in concerns else Filled(intent)
+    asked = [block for block in BLOCKS if LAUNCH in concerns and getattr(intent, block.field)]
+    full = filled(intent, settings, asked) if asked else Filled(intent)
     launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"]}
     for taken in (decided, launcher) if decided else ():
         inputs = _input(full, settings, concerns, taken)

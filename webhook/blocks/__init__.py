@@ -4,10 +4,11 @@ The launch plan, the layout, mutators, validators and what a member serves see t
 concern `launch` writes the filled command and args, whether a launcher is written or not. The record keeps
 what it wrote and what that replaced, so a removed annotation removes its arguments again.
 
-To add a block, add a field of `Annotations`, its name to `intent.annotations.BLOCKS`, a module here, and a
+To add a block, add a field of `Annotations`, its key to `webhook.overlay.base.BLOCKS`, a module here, and a
 row. A block with fields that it adds elsewhere (volumes, environment) has a concern for those too.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -34,22 +35,17 @@ class Filled(NamedTuple):
     findings: tuple[FieldError, ...] = ()
 
 
-def filled(intent: Intent, settings: Settings, blocks: tuple[Block, ...] = BLOCKS) -> Filled:
-    """Fill every template; none, if a block reports an error about any of them."""
-    asked = [block for block in blocks if getattr(intent, block.field)]
+def filled(intent: Intent, settings: Settings, blocks: Collection[Block]) -> Filled:
+    """Fill every template with what these blocks ask for; none, if one reports an error about any of them."""
     findings: dict[FieldError, None] = {}
-    templates = (
-        [_template(template, asked, intent, settings, findings) for template in intent.templates]
-        if asked
-        else []
-    )
-    is_refused = not asked or any(finding.severity == "error" for finding in findings)
+    templates = [_template(template, blocks, intent, settings, findings) for template in intent.templates]
+    is_refused = any(finding.severity == "error" for finding in findings)
     return Filled(intent if is_refused else replace(intent, templates=tuple(templates)), tuple(findings))
 
 
 def _template(
     template: Template,
-    blocks: list[Block],
+    blocks: Collection[Block],
     intent: Intent,
     settings: Settings,
     findings: dict[FieldError, None],

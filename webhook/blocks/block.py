@@ -44,7 +44,7 @@ class Block:
     """One row of the table of blocks."""
 
     field: str
-    """The field of the Intent, one of `intent.annotations.BLOCKS`; the block is asked for where it is set."""
+    """The field of the Intent; the block is asked for where it is set."""
     key: str
     """The annotation."""
     wishes: Callable[[Launch, Intent], Iterator[Wish | FieldError]]

@@ -13,6 +13,7 @@ from intent.settings import Settings
 from tests.builders.lws import WORKER, changed, container, engine_of, lws, put, template
 from tests.webhook.launches import engine, group
 from webhook.blocks import filled
+from webhook.blocks.parallelism import PARALLELISM
 from webhook.check import check
 from webhook.expand import expand, expanded
 
@@ -74,7 +75,7 @@ def added(image: str, value: str, size: int = 1) -> list[str]:
     intent = replace(
         group(engine(plain["args"], plain["command"], image), size=size), parallelism=read_parallelism(value)
     )
-    found = filled(intent, Settings())
+    found = filled(intent, Settings(), [PARALLELISM])
     assert [one for one in found.findings if one.severity == "error"] == []
     made = found.intent.templates[0].engine
     assert made is not None
