@@ -62,7 +62,7 @@ def read(resources: Any, path: str, errors: list[FieldError]) -> Accelerators:
 
 
 def asks(container: Object, *, by_claim: bool = True) -> bool:
-    """Return whether a container requests an accelerator by number, or by claim: it may be for any device."""
+    """Return whether a container requests an accelerator by number or, `by_claim`, a device of any kind."""
     resources = mapping(container.get("resources"))
     if by_claim and resources.get("claims"):
         return True
