@@ -283,7 +283,7 @@ def separate(parts: Reverted, before: Layers, file: Object) -> Reverted:
     group = dict(group_of(original))
     for name in templates_of(original).keys() & added.keys():
         group[name] = _without_unedited(group[name], added[name])
-    names = rest.kept.keys() | parts.kept.keys()
+    names = {**rest.kept, **parts.kept}
     return replace(
         parts,
         original=with_group(original, group) if group else original,
