@@ -9,9 +9,9 @@ from typing import Final
 
 from importer.account import MISSING, Account, ObjectKey, UntranslatableError, key_of, overridden
 from importer.gotemplate import rendered
-from importer.kserve.merge import merged
 from importer.kserve.variables import OF_KSERVE, SYSTEM, data
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, put, value_at
+from importer.merge import KSERVE, merged
 from intent.shapes import mapping, metadata, number, text
 
 PRESET: Final = "kserve-config-llm-"
@@ -43,7 +43,7 @@ def with_bases(
     namespace = namespace or HOME
     refs = {name: _key(configs, namespace, name) for name in names}
     own = [key for key in map(refs.get, names) if key]
-    asked = merged([spec, *(_spec(configs[key]) for key in own)])  # here bases are over the service
+    asked = merged(KSERVE, spec, *(_spec(configs[key]) for key in own))  # here bases are over the service
     asked_for = {name: _key(configs, namespace, name) for name in presets(asked)}
     if lacks := [name[:80] or "without a name" for name, key in (refs | asked_for).items() if key is None]:
         where = "spec.baseRefs" if None in refs.values() else "spec"
@@ -55,7 +55,7 @@ def with_bases(
     layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
     model_name = text(value_at(asked, "model", "name") or name)
     root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
-    complete, served = merged(layers), at(asked, "model", "name")
+    complete, served = merged(KSERVE, *layers), at(asked, "model", "name")
     if isinstance(served, Leaf) and isinstance(at(complete, "model"), dict):
         # a base's own name comes before that of the service
         complete = put(complete, ("model", "name"), served)

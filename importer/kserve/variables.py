@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from importer.gotemplate import FUNCTIONS, Function, Pointer, Value
-from importer.kserve.merge import POINTERS
+from importer.merge import POINTERS
 from intent import Object
 from intent.shapes import mapping, text
 

@@ -35,8 +35,8 @@ from importer.leaves import (
     value_at,
     written,
 )
-from importer.llmd.merge import merged
 from importer.llmd.variables import CACHE, Artifact, artifact, functions, variables
+from importer.merge import LLM_D, merged
 from intent import yaml
 from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
@@ -120,7 +120,7 @@ def _translated(
     service = manifest(API_VERSION, INFERENCE_SERVICE, metadata, fields)
     namespace = {"metadata": picked(at(tree, "metadata"), "namespace")}
     config_maps = filter(fields_at, items_at(base.get("configMaps")))
-    return service, *(merged(namespace, config_map) for config_map in config_maps)
+    return service, *(merged(LLM_D, namespace, config_map) for config_map in config_maps)
 
 
 # --- the base -----------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def _router(spec: Tree, base: Mapping[str, Tree]) -> Tree:
     gateways = items_at(spec, "routing", "gatewayRefs")
     if not gateways and base.keys().isdisjoint(ROUTES):
         return None
-    route = merged(at(base.get("httpRoute"), "spec"), {"parentRefs": gateways} if gateways else {})
+    route = merged(LLM_D, at(base.get("httpRoute"), "spec"), {"parentRefs": gateways} if gateways else {})
     if rules := items_at(route, "rules"):
         route = {**route, "rules": [_rule(rule) for rule in rules]}
     role = {"name": Leaf("router"), "componentType": Leaf("router")}
@@ -191,7 +191,7 @@ def _role(spec: Tree, name: str, below: Tree, pod: Tree) -> dict[str, Tree]:
     return {
         **({} if is_scaled else {"replicas": replicas or Leaf(1)}),
         **{key: value for key, value in picked(workload, "acceleratorTypes").items() if fields_at(value)},
-        "template": merged(at(below, "spec", "template"), {"spec": pod}),
+        "template": merged(LLM_D, at(below, "spec", "template"), {"spec": pod}),
     }
 
 
@@ -225,7 +225,7 @@ def _mounting(own: Tree, path: Leaf, artifacts: Tree, model: Artifact) -> tuple[
         key = {"secretKeyRef": {"name": secret, "key": Leaf(TOKEN)}}
         env.append({"name": Leaf(TOKEN), "valueFrom": key})
     files = {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})
-    return {**merged({"env": env}, own), "volumeMounts": [mount]}, {**volume, "emptyDir": files}
+    return {**merged(LLM_D, {"env": env}, own), "volumeMounts": [mount]}, {**volume, "emptyDir": files}
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from importer.leaves import plain, tagged
-from importer.llmd.merge import merged
+from importer.merge import LLM_D, merged
 from intent import Object
 from tests.importer.test_llmd import MERGES
 
@@ -35,7 +35,7 @@ def by_mergo(program: Path, pairs: Sequence[Pair]) -> list[Object]:
 def ours(program: Path, pairs: Sequence[Pair]) -> list[Object]:
     """Return what an import makes of each pair, with the values as Go writes them."""
     made: list[Pair] = [
-        (kind, plain(merged(tagged(0, base), tagged(1, over))), {}) for kind, base, over in pairs
+        (kind, plain(merged(LLM_D, tagged(0, base), tagged(1, over))), {}) for kind, base, over in pairs
     ]
     return by_mergo(program, made)
 

@@ -7,8 +7,8 @@ import pytest
 
 from importer.account import default
 from importer.leaves import plain, tagged
-from importer.llmd.merge import merged
 from importer.llmd.variables import sanitized
+from importer.merge import LLM_D, merged
 from importer.report import ImportResult
 from importer.table import import_all
 from intent import Object, yaml
@@ -256,7 +256,7 @@ MERGES: Final[dict[str, tuple[Object, Object, Object]]] = {
 
 @pytest.mark.parametrize(("below", "above", "expected"), MERGES.values(), ids=MERGES)
 def test_a_service_is_merged_over_its_base(below: Object, above: Object, expected: Object) -> None:
-    assert plain(merged(tagged(0, below), tagged(1, above))) == expected
+    assert plain(merged(LLM_D, tagged(0, below), tagged(1, above))) == expected
 
 
 # --- the output ---------------------------------------------------------------------------------------

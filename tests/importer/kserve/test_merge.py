@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from importer.kserve.merge import merged
 from importer.leaves import plain, tagged
+from importer.merge import KSERVE, merged
 
 ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
     ("a later value wins", {"a": 1}, {"a": 2}, {"a": 2}),
@@ -49,10 +49,10 @@ ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
         {"ports": [{"containerPort": 1, "protocol": "UDP"}]},
     ),
     (
-        "value and valueFrom are both kept",
+        "a source replaces a value, since the API server denies both",
         {"env": [{"name": "A", "value": "1"}]},
         {"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]},
-        {"env": [{"name": "A", "value": "1", "valueFrom": {"fieldRef": {}}}]},
+        {"env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]},
     ),
 ]
 
@@ -61,4 +61,4 @@ ROWS: Final[list[tuple[str, Any, Any, Any]]] = [
     ("below", "above", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
 def test_a_row(below: Any, above: Any, expected: Any) -> None:
-    assert plain(merged([tagged(0, below), tagged(1, above)])) == expected
+    assert plain(merged(KSERVE, tagged(0, below), tagged(1, above))) == expected
