@@ -149,7 +149,8 @@ def _named(part: re.Match[str]) -> str:
 _NAME: Final = r"[A-Za-z_]\w*"
 _VARIABLE: Final = rf"\$\{{(?P<braced>{_NAME})(?::-(?P<default>[^{{}}]*))?\}}|\$\((?P<kubelet>{_NAME})\)"
 _EXPANDED: Final = rf"""
-    " | \\(?P<escaped>[^$]) | \$\(\((?P<sum>(?:[^()]|\([^()]*\))*)\)\) | {_VARIABLE} | \$(?P<name>{_NAME})"""
+    " | \\(?P<escaped>[^$]) | \$\(\((?P<sum>(?:[^()]|\([^()]*\))*)\)\) | {_VARIABLE} | \$(?P<name>@|{_NAME})
+"""
 """What a shell replaces. Not among them: the output of a command, and parameters of other forms."""
 _QUOTED_PART: Final = re.compile(rf"{_EXPANDED} | [^$`\\]", re.VERBOSE | re.DOTALL)
 _PART: Final = re.compile(rf"'[^']*' | {_EXPANDED} | [^$`\\*?\[\]{{}}~!']", re.VERBOSE | re.DOTALL)

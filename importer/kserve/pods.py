@@ -15,7 +15,7 @@ from importer.account import Account, Outcome, default, key_of, lost, told
 from importer.kserve.bases import HOME
 from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, items_at, mapped, origins, value_at
 from importer.script import SHELLS, commands
-from importer.words import OF_LWS, GroupPod, StaysError
+from importer.words import GroupPod, StaysError, Variables
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER
 from intent.names import POOL_ENDING
@@ -154,7 +154,7 @@ def _plain_http(path: LeafPath, leaf: Tree) -> Tree:
 # --- the script of a preset ---------------------------------------------------------------------------
 
 _EVALUATED: Final = re.compile(r'^\s*eval "exec (?P<line>vllm serve .*)"\s*\Z', re.DOTALL | re.MULTILINE)
-_VARIABLE: Final = re.compile(r"\$\{?(?P<name>@|[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}?")
+_DEFAULTED: Final = re.compile(r"\$\{([A-Za-z_]\w*):-")
 _OURS: Final = re.compile(
     r"(?<!\S)--(?:(?:tensor-parallel-size|data-parallel-(?:size|size-local|rpc-port|address|start-rank))\s+\S+"
     r"|enable-expert-parallel|headless)(?!\S)"
@@ -167,34 +167,24 @@ def _arguments(container: Tree) -> tuple[Leaf, ...] | None:
 
     None if its command is its author's, or if only a shell can tell it.
     """
-    command = items_at(container, "command")
+    command, args = items_at(container, "command"), items_at(container, "args")
     words = [text(value_at(word)) for word in command]
     evaluated = _EVALUATED.search(words[2]) if len(words) in (3, 4) else None
     if evaluated is None or words[0] not in SHELLS or words[1] != "-c":
         return None
+    line = _OURS.sub("", evaluated["line"])
     env = {text(value_at(entry, "name")): at(entry, "value") for entry in items_at(container, "env")}
-    values: dict[str, list[Tree]] = {
-        **{name: [] for name in (ADDITIONAL, *BY_VERSION)},
-        **{name: [Leaf(f"$({name})")] for name in OF_LWS},
-        **{name: [value] for name, value in env.items()},
-        "@": items_at(container, "args"),
-    }
-    line = _OURS.sub("", evaluated["line"].replace("\\\n", " ").replace('"', ""))
-    names = [reference["name"] for reference in _VARIABLE.finditer(line)]
-    used = [command[2], *(leaf for name in names for leaf in values.get(name, []))]
+    used = [command[2], *args, *(value for name, value in env.items() if value and name and name in line)]
     if not all(isinstance(value_at(leaf), str) for leaf in used):
         return None
-    texts = {name: " ".join(text(value_at(leaf)) for leaf in own) for name, own in values.items()}
-
-    def replacement(part: re.Match[str]) -> str:
-        own = texts.get(part["name"], part["default"])
-        return part[0] if own is None else own
-
-    known = {name: value_at(value) for name, value in env.items()}
-    pod = GroupPod(env={name: each if isinstance(each, str) else None for name, each in known.items()})
+    known = {name: text(value_at(value)) for name, value in env.items() if isinstance(value_at(value), str)}
+    pod = GroupPod(env={**dict.fromkeys(env), **known})
+    empty = dict.fromkeys((ADDITIONAL, *BY_VERSION, *_DEFAULTED.findall(line)), "")
+    variables = Variables(pod, {**empty, **known, "@": " ".join(map(value_at, args))})
     try:
         # eval reads the line as text; its last word shows that no comment begins before
-        started = commands(Leaf(f"{_VARIABLE.sub(replacement, line)} end", tuple(origins(used))), pod)
+        expanded = variables.text(f'"{line} end"', splits=False)
+        started = commands(Leaf(expanded, tuple(origins(used))), pod)
     except StaysError:
         return None
     is_whole = len(started) == 1 and started[0].words[-1].value == "end"
