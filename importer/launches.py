@@ -1,6 +1,6 @@
 """Launches of several nodes that authors wrote by hand: recognised, and what the engine runs on one node.
 
-    recognised(leader, workers, size)     a `PodStart` for each template, or `StaysError` with the reason
+    recognised(engines, size)     a `PodStart` for each template, or `StaysError` with the reason
 
 Each template runs one of these, in a list of arguments or in the script of a shell (`importer.script`):
 
@@ -22,7 +22,7 @@ from importer.leaves import Leaf, Tree, items_at, plain
 from importer.script import SHELLS, commands, is_endless, shown
 from importer.words import OF_LWS, GroupPod, StaysError, references
 from intent import Object
-from intent.command_line.command import Command, read_command
+from intent.command_line.command import Command, looks_like_engine, read_command
 from intent.command_line.flags import (
     ADDRESS,
     BACKEND,
@@ -65,14 +65,25 @@ MOST_PODS: Final = 64
 """A group with more pods is not read: each of them is read by itself."""
 
 
-def recognised(leader: Tree, workers: Tree, size: int) -> tuple[PodStart, ...]:
-    """Return what leader and workers start, with the engine of one node: one, if both have a template.
+def recognised(engines: Sequence[Tree], size: int) -> tuple[PodStart, ...]:
+    """Return what the engine of each template starts, on one node; nothing if they launch no several nodes.
 
     Raises:
         StaysError: the launch is not recognised.
     """
+    if size < 2 or not engines:
+        return ()
+    if not all(map(_is_engine, engines)):
+        raise StaysError("no engine is known in the containers")
+    if all(_command(plain(engine)).kind != "distributed" for engine in engines):
+        return ()
     if size > MOST_PODS:
         raise StaysError(f"the group has more than {MOST_PODS} pods")
+    return _together(engines[0], engines[-1], size)
+
+
+def _together(leader: Tree, workers: Tree, size: int) -> tuple[PodStart, ...]:
+    """Return what leader and workers start: one, if both have a template."""
     first, other, *others = (_start(workers if index else leader, index, size) for index in range(size))
     if any(start != other for start in others):
         raise StaysError("the workers do not all start the same")
@@ -302,11 +313,14 @@ def _check_ranks(command: Command, pod: GroupPod) -> None:
         )
 
 
+def _is_engine(container: Tree) -> bool:
+    """Return whether a container starts an engine that is known, by words that are all texts."""
+    obj = mapping(plain(container))
+    command, args = words = obj.get("command"), obj.get("args")
+    is_read = all(isinstance(each, list | None) and len(strings(each)) == len(each or ()) for each in words)
+    return is_read and looks_like_engine(strings(command), strings(args), text(obj.get("image")))
+
+
 def _command(container: Object) -> Command:
     command, args = strings(container.get("command")), strings(container.get("args"))
     return read_command(command, args, read_image(text(container.get("image"))))
-
-
-def is_launch(container: Object) -> bool:
-    """Return whether a container launches several nodes, or has parts of such a launch."""
-    return _command(container).kind == "distributed"

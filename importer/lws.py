@@ -5,11 +5,11 @@ recognised, the engine's containers get the plain command of one node; the launc
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from importer.account import Account, default, kept, lost, overridden, take
-from importer.launches import SGLANG, PodStart, is_launch, recognised
+from importer.launches import SGLANG, PodStart, recognised
 from importer.leaves import (
     Leaf,
     LeafPath,
@@ -36,12 +36,11 @@ from intent.annotations import (
     SCHEDULER_NAME,
     SERVICE,
 )
-from intent.command_line.command import looks_like_engine
 from intent.disaggregatedset import is_disaggregated_set
 from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
 from intent.lws import TEMPLATES
 from intent.read import engine_index
-from intent.shapes import annotations, listed, mapping, metadata, strings, text
+from intent.shapes import annotations, listed, mapping, metadata, text
 from intent.shapes import number as integer
 
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
@@ -127,13 +126,9 @@ def _member(
     """Make a LeaderWorkerSet, or a role of a set, a member of a service."""
     value = plain(tree)
     size = integer(at(value, *GROUP, "size"))
-    templates = {field: at(value, *GROUP, field) for field in TEMPLATES}
-    indexes = {field: _engine(each, value) for field, each in templates.items() if isinstance(each, dict)}
-    engines = [
-        (*GROUP, field, "spec", "containers", index) for field, index in indexes.items() if index is not None
-    ]
+    engines = [_engine(value, field) for field in TEMPLATES if isinstance(at(value, *GROUP, field), dict)]
     try:
-        starts = _launch([at(tree, *each) for each in engines], len(indexes), size)
+        starts = recognised([at(tree, *path) if path else None for path in engines], size)
     except StaysError as error:
         account.stays(number, path, str(error))
         launcher = "none"
@@ -182,18 +177,12 @@ _LAUNCHED: Final = default(
 _SET_BY_SCRIPT: Final = overridden("the script sets another value before the engine starts")
 
 
-def _launch(containers: Sequence[Tree], templates: int, size: int) -> tuple[PodStart, ...]:
-    """Return the launch over several nodes of a group with these engines; nothing if it has none.
-
-    Raises:
-        StaysError: the launch stays.
-    """
-    if size < 2 or not templates:
-        return ()
-    objects = list(map(plain, containers))
-    if len(objects) < templates or not all(map(_is_engine, objects)):
-        raise StaysError("no engine is known in the containers")
-    return recognised(containers[0], containers[-1], size) if any(map(is_launch, objects)) else ()
+def _engine(value: Object, field: str) -> LeafPath:
+    """Return the path of the engine's container, as admission finds it; empty if there is none."""
+    path = (*GROUP, field, "spec", "containers")
+    own, asked = annotations(at(value, *GROUP, field)), text(annotations(value).get(ENGINE_CONTAINER))
+    index = engine_index(listed(at(value, *path)), own, asked)
+    return () if index is None else (*path, index)
 
 
 def _replaced(own: Tree, start: PodStart, account: Account) -> Tree:
@@ -214,24 +203,3 @@ def _replaced(own: Tree, start: PodStart, account: Account) -> Tree:
     words = {"command": list(start.engine[:begins]), "args": list(start.engine[begins:])}
     launched = {key: each for key, each in words.items() if each}
     return {**picked(own, "name", "image"), **launched, **others}
-
-
-# --- the engine ---------------------------------------------------------------------------------------
-
-
-def _engine(template: Object, value: Object) -> int | None:
-    """Return the index of the container that runs the engine, as admission finds it."""
-    containers = listed(at(template, "spec", "containers"))
-    index = engine_index(containers, annotations(template), text(annotations(value).get(ENGINE_CONTAINER)))
-    if index is None:
-        return None
-    fields = [containers[index].get(key) for key in _LAUNCHES]
-    is_read = all(
-        len(strings(each)) == len(listed(each)) and isinstance(each, list | None) for each in fields
-    )
-    return index if is_read else None
-
-
-def _is_engine(container: Object) -> bool:
-    command, args = (strings(container.get(key)) for key in _LAUNCHES)
-    return looks_like_engine(command, args, text(container.get("image")))
