@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple, get_args
 
 from importer.leaves import LeafPath, Origin, Tree, origins, value_at
+from intent.annotations import DEFAULT_ROLE
 from intent.errors import FieldError
 from intent.shapes import text
 
@@ -132,6 +133,10 @@ class Account:
         known, path = self.rules[leaf.document], leaf.path
         prefixes = (path[:end] for end in range(len(path), -1, -1))
         return next((known[prefix] for prefix in prefixes if prefix in known), None)
+
+
+COMPONENT_TYPES: Final[Mapping[str, str]] = {role: component for component, role in DEFAULT_ROLE.items()}
+"""The component types of roles by the names that other systems, and ours by default, give them."""
 
 
 def take(trees: dict[int, Tree], group: str, *kinds: str) -> dict[int, Tree]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from importer.account import Account, default, kept, lost, overridden, take
+from importer.account import COMPONENT_TYPES, Account, default, kept, lost, overridden, take
 from importer.launches import SGLANG, PodStart, recognised
 from importer.leaves import (
     Leaf,
@@ -37,17 +37,17 @@ from intent.annotations import (
     SERVICE,
 )
 from intent.disaggregatedset import is_disaggregated_set
-from intent.gang import DISAGGREGATED, ENCODER, NO_GANG
+from intent.gang import DISAGGREGATED, NO_GANG
 from intent.lws import TEMPLATES
 from intent.read import engine_index
 from intent.shapes import annotations, listed, mapping, metadata, text
 from intent.shapes import number as integer
 
 GROUP: Final[LeafPath] = ("spec", "leaderWorkerTemplate")
-TYPES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder", "encode": ENCODER}
+TYPES: Final = {role: component for role, component in COMPONENT_TYPES.items() if component != "worker"}
 """The component type of a role by the beginning of its name."""
-WORDS: Final = {word: role for role, component in TYPES.items() for word in (role, component)}
-"""The role by the end of a LeaderWorkerSet's name."""
+WORDS: Final = TYPES | {component: component for component in TYPES.values()}
+"""The component type by the end of a LeaderWorkerSet's name."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -80,16 +80,11 @@ def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
         if service and word in WORDS and not is_disaggregated_set(obj):
             alike[text(metadata(obj).get("namespace")), service][number] = WORDS[word]
     return {
-        number: _annotations(service, role, TYPES[role])
+        number: {SERVICE: service, COMPONENT_TYPE: component}
         for (_, service), members in alike.items()
-        if len({*members.values()}) == len(members)
-        and {TYPES[role] for role in members.values()} >= {*DISAGGREGATED}
-        for number, role in members.items()
+        if {*DISAGGREGATED} <= (types := {*members.values()}) and len(types) == len(members)
+        for number, component in members.items()
     }
-
-
-def _annotations(service: str, role: str, component: str) -> Mapping[str, str]:
-    return {SERVICE: service, COMPONENT_TYPE: component, ROLE_NAME: role}
 
 
 # --- members of a service -----------------------------------------------------------------------------
@@ -113,8 +108,8 @@ def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
         path = ("spec", "roles", index)
         own = at(tree, *path)
         if is_service and kind:
-            made = _member(own, _annotations(name, role, kind), number, account, written(path))
-            tree = put(tree, path, made)
+            notes = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role}
+            tree = put(tree, path, _member(own, notes, number, account, written(path)))
         else:
             account.leave(at(own, "name"), _NO_SERVICE)
     return tree

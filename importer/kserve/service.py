@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from importer.account import Account, default, ignored, lost, told
+from importer.account import COMPONENT_TYPES, Account, default, ignored, lost, told
 from importer.kserve.pods import has_sidecar, pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
@@ -20,8 +20,6 @@ PASSED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The prefixes of labels and annotations of a service that its pods have too."""
 ROUTING: Final = "serving.kserve.io/model-based-routing-enabled"
-_TYPES: Final = {"prefill": "prefiller", "decode": "decoder", "worker": "worker"}
-"""The roles of a service, with their component types."""
 _THEIRS: Final = "serving.kserve.io/"
 _MOUNTED_BY_AUTHOR: Final = ignored(
     "with `storageInitializer.enabled: false`, KServe leaves the files of the model to the author"
@@ -100,7 +98,7 @@ def _role(name: str, workload: Tree, service: Tree, document: int, account: Acco
     elif has_workers:
         account.leave(at(workload, "worker"), ignored("a replica has one pod, which is the leader"))
     is_plain = all(plain for _, plain in pods)
-    role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(_TYPES[name])}
+    role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(COMPONENT_TYPES[name])}
     replicas = at(workload, "replicas")
     if isinstance(replicas, Leaf):
         role["replicas"] = replicas

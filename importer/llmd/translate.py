@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from importer.account import (
+    COMPONENT_TYPES,
     MISSING,
     Account,
     ObjectKey,
@@ -44,7 +45,7 @@ from intent.shapes import text
 
 GROUP: Final = "llm-d.ai"
 KIND: Final = "ModelService"
-ROLES: Final[Mapping[str, str]] = {"prefill": "prefiller", "decode": "decoder"}
+ROLES: Final = ("prefill", "decode")
 DEPLOYMENTS: Final = tuple(f"{role}Deployment" for role in ROLES)
 ROUTES: Final = ("httpRoute", "inferencePool", "eppDeployment")
 """The keys of a base that ask for an endpoint picker."""
@@ -101,7 +102,7 @@ def _translated(
     names = [name for name in ROLES if plain(at(spec, name)) is not None or f"{name}Deployment" in base]
     if not names:
         raise UntranslatableError("spec", "needs prefill or decode, here or in its BaseConfig")
-    types = ROLES if len(names) == len(ROLES) else dict.fromkeys(names, "worker")
+    types = COMPONENT_TYPES if len(names) == len(ROLES) else dict.fromkeys(names, "worker")
     roles = [
         {
             "name": Leaf(name),
