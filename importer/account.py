@@ -23,18 +23,9 @@ OutcomeKind = Literal[
     "dropped",  # the output does not have it, for the reason given
 ]
 KINDS: Final[tuple[OutcomeKind, ...]] = get_args(OutcomeKind)
-NO_COUNTERPART: Final = "FI960"
-IGNORED: Final = "FI961"
 UNUSED: Final = "FI968"
-OVERRIDDEN: Final = "FI962"
-STORED: Final = "FI963"
-UNKNOWN: Final = "FI964"
 MISSING: Final = "FI965"
-EXPRESSION: Final = "FI966"
 UNREADABLE: Final = "FI967"
-KEPT_LAUNCH: Final = "FI975"
-NOT_LOST: Final = frozenset({IGNORED, OVERRIDDEN, STORED, UNUSED})
-"""The codes of leaves that the other system does not act upon either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +35,12 @@ class Outcome:
     kind: OutcomeKind
     reason: str = ""
     code: str = ""
+    is_lost: bool = False
+    """Whether the other system acts on the leaf, and FusionInfer will not."""
     note: bool = False
     """Whether an operator has to know it, although nothing is lost."""
     partly: bool = False
     """Whether the output has the rest of the leaf, such as other words of a script."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the other system acts on the leaf, and FusionInfer will not."""
-        return self.kind == "dropped" and self.code not in NOT_LOST
 
     @property
     def is_told(self) -> bool:
@@ -64,11 +52,12 @@ default: Final = partial(Outcome, "default")
 """What FusionInfer does by itself."""
 kept: Final = partial(Outcome, "kept")
 """A field that acts otherwise here, or that stays by hand."""
-lost: Final = partial(Outcome, "dropped", code=NO_COUNTERPART)
-ignored: Final = partial(Outcome, "dropped", code=IGNORED)
+lost: Final = partial(Outcome, "dropped", code="FI960", is_lost=True)
+ignored: Final = partial(Outcome, "dropped", code="FI961")
 """What the other system does not act upon."""
-overridden: Final = partial(Outcome, "dropped", code=OVERRIDDEN)
-unknown: Final = partial(Outcome, "dropped", code=UNKNOWN)
+overridden: Final = partial(Outcome, "dropped", code="FI962")
+stored: Final = partial(Outcome, "dropped", code="FI963")
+unknown: Final = partial(Outcome, "dropped", code="FI964", is_lost=True)
 unused: Final = partial(Outcome, "dropped", code=UNUSED)
 """Whole objects without an effect."""
 told: Final = partial(Outcome, "translated")
@@ -126,7 +115,7 @@ class Account:
 
     def stays(self, document: int, path: str, reason: str) -> None:
         """Record a launch that stays by hand."""
-        self.by_hand.append(Line(document, path, kept(f"the launch stays: {reason}", KEPT_LAUNCH)))
+        self.by_hand.append(Line(document, path, kept(f"the launch stays: {reason}", "FI975")))
 
     def rule(self, leaf: Origin) -> Outcome | None:
         """Return the outcome of the longest path of a rule at or above a leaf; None if there is no rule."""

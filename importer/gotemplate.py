@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from importer.account import EXPRESSION, UntranslatableError
+from importer.account import UntranslatableError
 from importer.leaves import Leaf, LeafPath, Tree, mapped, written
 from intent import Object
 
@@ -241,6 +241,6 @@ def rendered(tree: Tree, root: Object, functions: Mapping[str, Function], *, in_
             return leaf.having(json.loads(render(source, root, functions)))
         except (TemplateError, ValueError) as error:
             where = written(leaf.origins[0].path) if leaf.origins else "spec"
-            raise UntranslatableError(where, str(error), EXPRESSION) from error
+            raise UntranslatableError(where, str(error), "FI966") from error
 
     return mapped(tree, of_leaf)

@@ -39,7 +39,7 @@ def result(inputs: Sequence[Object], account: Account) -> ImportResult:
 
     def outcome(origin: Origin, value: Any) -> Outcome:
         if error := account.problems.get(origin.document):
-            return Outcome("dropped", "the object cannot be imported", error.code)
+            return Outcome("dropped", "the object cannot be imported", error.code, is_lost=True)
         rule = account.rule(origin)
         if places := placed.get(origin):
             kind: OutcomeKind = "kept" if (origin.path, value) in places else "translated"

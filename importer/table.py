@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from importer import lws
-from importer.account import STORED, UNREADABLE, Account, Outcome, take, unused
+from importer.account import UNREADABLE, Account, stored, take, unused
 from importer.kserve import translate as kserve
 from importer.leaves import LeafPath, Tree, at, tagged, value_at, without
 from importer.llmd import translate as llmd
@@ -26,7 +26,7 @@ _BY_SERVER: Final[tuple[LeafPath, ...]] = (
     (*_ANNOTATIONS, "kubectl.kubernetes.io/last-applied-configuration"),
 )
 """The paths of what a cluster or a client adds to an object, and no manifest has."""
-_STORED: Final = Outcome("dropped", "it belongs to the object in the cluster, and to no manifest", STORED)
+_STORED: Final = stored("it belongs to the object in the cluster, and to no manifest")
 _NO_OBJECT: Final = FieldError("", None, "apiVersion, kind or metadata.name is missing: write it", UNREADABLE)
 
 

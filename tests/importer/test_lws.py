@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from importer.account import KEPT_LAUNCH, OVERRIDDEN, kept
+from importer.account import kept
 from importer.report import ImportResult
 from importer.table import import_all
 from intent import Object
@@ -297,7 +297,7 @@ def test_a_launch_is_replaced_by_the_plain_command(obj: Object, plain: list[str]
 def test_a_launch_that_is_not_recognised_stays_with_the_reason(obj: Object, why: str) -> None:
     made = import_all([obj])
 
-    assert [line.outcome for line in made.by_hand] == [kept(f"the launch stays: {why}", KEPT_LAUNCH)]
+    assert [line.outcome for line in made.by_hand] == [kept(f"the launch stays: {why}", "FI975")]
     assert {line.outcome for line in made.lines} == {kept()}
     assert made.objects[0]["spec"] == obj["spec"]
     assert annotations(made) == {SERVICE: "llama", LAUNCHER: "none"}
@@ -368,8 +368,8 @@ def test_variables_of_a_script_become_those_of_its_container() -> None:
     ]
     gone = [line for line in made.lines if line.outcome.kind == "dropped"]
     assert [(line.path.rpartition(".")[2], line.outcome.code) for line in gone] == [
-        ("name", OVERRIDDEN),
-        ("value", OVERRIDDEN),
+        ("name", "FI962"),
+        ("value", "FI962"),
     ]
     assert not made.lost
 

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from importer.account import (
-    KEPT_LAUNCH,
-    UNKNOWN,
     Account,
     Outcome,
     kept,
@@ -75,7 +73,7 @@ def test_the_longest_rule_counts_and_a_leaf_without_one_is_lost() -> None:
         ("spec.l.c[0]", "all", True),
         ("x", "no rule of the import knows the field", True),
     ]
-    assert found["x"].code == UNKNOWN
+    assert found["x"].code == "FI964"
 
 
 def test_an_empty_value_without_a_rule_is_not_lost() -> None:
@@ -85,7 +83,7 @@ def test_an_empty_value_without_a_rule_is_not_lost() -> None:
 
 
 def test_a_value_of_ours_has_no_origin() -> None:
-    assert outcomes(Account([{"a": Leaf(1), "b": 2}]), {"a": 1})["a"].code == UNKNOWN
+    assert outcomes(Account([{"a": Leaf(1), "b": 2}]), {"a": 1})["a"].code == "FI964"
 
 
 def test_an_object_of_no_system_stays_without_the_parts_of_a_cluster() -> None:
@@ -136,7 +134,7 @@ def test_losses_come_first_and_fields_that_share_a_reason_are_one_line() -> None
         "2 lost, 1 by hand",
     ]
     [launch] = as_data(found, ["f"])["byHand"]
-    assert (launch["field"], launch["code"]) == ("a", KEPT_LAUNCH)
+    assert (launch["field"], launch["code"]) == ("a", "FI975")
 
 
 def test_what_is_not_used_is_one_line_by_its_reason() -> None:

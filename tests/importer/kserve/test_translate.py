@@ -6,7 +6,6 @@ from typing import Any, Final
 import pytest
 from hypothesis import given
 
-from importer.account import IGNORED, MISSING, NO_COUNTERPART, OVERRIDDEN, STORED, UNKNOWN
 from importer.leaves import leaves, put
 from importer.report import ImportResult
 from importer.table import import_all
@@ -202,7 +201,7 @@ def test_a_command_of_the_author_stays() -> None:
 
 def test_sizes_without_workers_are_those_that_kserve_reads() -> None:
     assert role(made(WHOLE), "worker")["parallelism"] == {"tensor": 2}
-    assert outcomes(WHOLE)["spec.parallelism.pipeline"] == ("dropped", IGNORED)
+    assert outcomes(WHOLE)["spec.parallelism.pipeline"] == ("dropped", "FI961")
 
 
 def test_ranks_over_several_pods_are_launched_by_vllm_itself() -> None:
@@ -295,26 +294,26 @@ def test_a_route_without_endpoint_picker_is_a_manifest_to_the_service() -> None:
 def test_no_field_of_the_api_is_unknown() -> None:
     lines = [one for obj in ALL for one in run(obj).lines]
 
-    assert [one.path for one in lines if one.outcome.code == UNKNOWN] == []
+    assert [one.path for one in lines if one.outcome.code == "FI964"] == []
     assert {one.outcome.kind for one in lines} == {"kept", "translated", "default", "dropped"}
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("metadata.uid", ("dropped", STORED)),
-        ("spec.model.criticality", ("dropped", IGNORED)),
-        ("spec.model.lora.adapters[0].criticality", ("dropped", IGNORED)),
+        ("metadata.uid", ("dropped", "FI963")),
+        ("spec.model.criticality", ("dropped", "FI961")),
+        ("spec.model.lora.adapters[0].criticality", ("dropped", "FI961")),
         ("spec.model.lora.maxRank", ("translated", "")),
-        ("spec.parallelism.dataLocal", ("dropped", IGNORED)),
-        ("spec.router.ingress.refs[0].name", ("dropped", IGNORED)),
-        ("spec.router.route.group", ("dropped", NO_COUNTERPART)),
+        ("spec.parallelism.dataLocal", ("dropped", "FI961")),
+        ("spec.router.ingress.refs[0].name", ("dropped", "FI961")),
+        ("spec.router.route.group", ("dropped", "FI960")),
         ("spec.router.gateway.refs[0].sectionName", ("translated", "")),
-        ("spec.router.scheduler.template.containers[0].args[0]", ("dropped", NO_COUNTERPART)),
-        ("spec.router.scheduler.replicas", ("dropped", NO_COUNTERPART)),
-        ("spec.router.scheduler.labels.tier", ("dropped", NO_COUNTERPART)),
-        ("spec.template.initContainers[0].env[0].name", ("dropped", NO_COUNTERPART)),
-        ("spec.scaling.maxReplicas", ("dropped", NO_COUNTERPART)),
+        ("spec.router.scheduler.template.containers[0].args[0]", ("dropped", "FI960")),
+        ("spec.router.scheduler.replicas", ("dropped", "FI960")),
+        ("spec.router.scheduler.labels.tier", ("dropped", "FI960")),
+        ("spec.template.initContainers[0].env[0].name", ("dropped", "FI960")),
+        ("spec.scaling.maxReplicas", ("dropped", "FI960")),
         ("spec.labels.team", ("translated", "")),
         ("metadata.name", ("kept", "")),
     ],
@@ -324,7 +323,7 @@ def test_a_field_has_a_decided_outcome(path: str, expected: tuple[str, str]) -> 
 
 
 def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
-    lines = [one for one in run(BASED).lines if one.outcome.code == OVERRIDDEN]
+    lines = [one for one in run(BASED).lines if one.outcome.code == "FI962"]
 
     assert "spec.template.containers[0].image" in {one.path for one in lines}
     assert not [one for one in lines if one.outcome.is_lost]
@@ -333,14 +332,14 @@ def test_a_value_of_a_base_that_another_one_replaces_is_not_lost() -> None:
 @pytest.mark.parametrize(
     ("obj", "path", "code", "message"),
     [
-        (service({"baseRefs": [{"name": "no"}]}), "spec.baseRefs", MISSING, "LLMInferenceServiceConfig no:"),
+        (service({"baseRefs": [{"name": "no"}]}), "spec.baseRefs", "FI965", "LLMInferenceServiceConfig no:"),
         (
             service({"baseRefs": [{"name": "own-pipeline-parallel"}]}),
             "spec.baseRefs",
-            MISSING,
+            "FI965",
             "own-pipeline-parallel: add the file",
         ),
-        (service({"baseRefs": [{}], "template": main()}), "spec.baseRefs", MISSING, "without a name"),
+        (service({"baseRefs": [{}], "template": main()}), "spec.baseRefs", "FI965", "without a name"),
         (service({"template": main(image="{{ .Spec.No }}")}), "", "FI966", "no field No"),
         ({"apiVersion": GROUP, "kind": "LLMInferenceService"}, "", "FI967", "metadata.name is missing"),
     ],
@@ -371,7 +370,7 @@ def test_a_field_that_kserve_does_not_have_is_lost(field: str, spec: Object, rem
     (lost,) = run(service({"model": MODEL, "template": main(), **spec})).lost
     place, name = field.removesuffix(".replicas").removesuffix(".containers").rsplit(".", 1)
 
-    assert (lost.path, lost.outcome.code) == (field, UNKNOWN)
+    assert (lost.path, lost.outcome.code) == (field, "FI964")
     assert lost.outcome.reason == f"KServe has no field {name} in {place}, and drops it{remedy}"
 
 
@@ -403,7 +402,7 @@ def test_pipeline_without_workers_is_told_and_with_workers_asks_for_a_preset_tha
     (line,) = [one for one in run(service(spec)).lines if one.path == "spec.parallelism.pipeline"]
     (problem,) = run(service({**spec, "worker": main()})).problems.values()
 
-    assert (line.outcome.code, line.outcome.note) == (IGNORED, True)
+    assert (line.outcome.code, line.outcome.note) == ("FI961", True)
     assert "no release of KServe has one" in problem.message
     assert "kubectl" not in problem.message
 
