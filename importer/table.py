@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from importer import lws
+from importer import llmd, lws
 from importer.account import UNREADABLE, Account, stored, take, unused
 from importer.kserve import translate as kserve
 from importer.leaves import LeafPath, Tree, at, tagged, value_at, without
-from importer.llmd import translate as llmd
 from importer.report import ImportResult, result
 from intent import Object
 from intent.errors import FieldError

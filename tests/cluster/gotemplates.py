@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from importer.gotemplate import FUNCTIONS, Function, Pointer, Value
-from importer.llmd.variables import default
+from importer.llmd import defaulted
 
 ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
@@ -25,7 +25,7 @@ def typed(kind: type, value: Value) -> Value:
 
 OURS: Final[dict[str, Function]] = {
     **FUNCTIONS,
-    "default": default,
+    "default": defaulted,
     "ChildName": lambda parent, suffix: typed(str, parent) + typed(str, suffix),
     "kvTransferConfig": lambda spec: f"offloading: {str(spec is not None).lower()}",
     "shutdownTimeout": lambda spec, seconds: f"{str(spec is not None).lower()} {typed(int, seconds)}",

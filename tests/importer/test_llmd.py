@@ -7,7 +7,7 @@ import pytest
 
 from importer.account import default
 from importer.leaves import plain, tagged
-from importer.llmd.variables import sanitized
+from importer.llmd import sanitized
 from importer.merge import LLM_D, merged
 from importer.report import ImportResult
 from importer.table import import_all

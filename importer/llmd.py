@@ -3,9 +3,10 @@
 Source: llm-d-model-service, `internal/controller`: `child_resources.go`, `utils.go` and others.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from importer.account import (
     COMPONENT_TYPES,
@@ -21,7 +22,7 @@ from importer.account import (
     rules,
     take,
 )
-from importer.gotemplate import rendered
+from importer.gotemplate import FUNCTIONS, Function, TemplateError, Value, rendered, truth
 from importer.leaves import (
     Leaf,
     Tree,
@@ -36,12 +37,11 @@ from importer.leaves import (
     value_at,
     written,
 )
-from importer.llmd.variables import CACHE, Artifact, artifact, functions, variables
 from importer.merge import LLM_D, merged
-from intent import yaml
+from intent import Object, yaml
 from intent.inferenceservice.v1alpha1 import API_VERSION
 from intent.inferenceservice.v1alpha1 import KIND as INFERENCE_SERVICE
-from intent.shapes import text
+from intent.shapes import listed, mapping, metadata, text
 
 GROUP: Final = "llm-d.ai"
 KIND: Final = "ModelService"
@@ -53,6 +53,18 @@ KEYS: Final = ("configMaps", *DEPLOYMENTS, *ROUTES, "inferenceModel")
 """The keys of a BaseConfig whose objects count here; llm-d knows three Services too, and ignores others."""
 Render = Callable[[Tree], Tree]
 """Renders the templates in a text, or in the texts of a list."""
+CACHE: Final = "/model-cache"
+"""Where the volume of the model is mounted."""
+_LABEL: Final = 63
+
+
+class Artifact(NamedTuple):
+    """The model's files by their URI."""
+
+    claim: str
+    """Of `pvc://`, the claim; empty for `hf://`."""
+    path: str
+    """Of `hf://` the repository, of `pvc://` the path in the claim."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -227,6 +239,68 @@ def _mounting(own: Tree, path: Leaf, artifacts: Tree, model: Artifact) -> tuple[
         env.append({"name": Leaf(TOKEN), "valueFrom": key})
     files = {"sizeLimit": size} if isinstance(size, Leaf) and size.value else Leaf({})
     return {**merged(LLM_D, {"env": env}, own), "volumeMounts": [mount]}, {**volume, "emptyDir": files}
+
+
+# --- templates ----------------------------------------------------------------------------------------
+# Their variables and functions: `template.go`, `TemplateVars`.
+
+
+def artifact(uri: str) -> Artifact | None:
+    """Read a URI; None for a scheme that llm-d's templates do not know."""
+    scheme, _, rest = uri.partition("://")
+    claim, _, path = rest.partition("/")
+    if scheme == "hf" and claim and path:
+        return Artifact("", rest)
+    return Artifact(claim, path.strip("/")) if scheme == "pvc" and claim else None
+
+
+def sanitized(model: str) -> str:
+    """Return the name of a model as the value of a label."""
+    return re.sub("[^a-z0-9-]", "-", model.lower()).strip("-")[:_LABEL].rstrip("-")
+
+
+def variables(service: Object, model: Artifact) -> Object:
+    """Return the root of the templates of a ModelService."""
+    spec, name = mapping(service.get("spec")), text(metadata(service).get("name"))
+    served = text(mapping(spec.get("routing")).get("modelName"))
+    return {
+        "ModelServiceName": name,
+        "ModelServiceNamespace": text(metadata(service).get("namespace")),
+        "ModelName": served,
+        "SanitizedModelName": sanitized(served),
+        "HFModelName": "" if model.claim else model.path,
+        "ModelPath": model.path,
+        "MountedModelPath": f"{CACHE}/{model.path}".rstrip("/") if model.claim else CACHE,
+        "AuthSecretName": text(mapping(spec.get("modelArtifacts")).get("authSecretName")),
+        "EPPServiceName": f"{name}-epp-service",
+        "EPPDeploymentName": f"{name}-epp",
+        "PrefillDeploymentName": f"{name}-prefill",
+        "DecodeDeploymentName": f"{name}-decode",
+        "PrefillServiceName": f"{name}-service-prefill",
+        "DecodeServiceName": f"{name}-service-decode",
+        "InferencePoolName": f"{name}-inference-pool",
+        "InferenceModelName": name,
+    }
+
+
+def functions(service: Object) -> Mapping[str, Function]:
+    """Return the functions of the templates: Go's, `default`, and `getPort` of the ports of the routing."""
+    routing = mapping(mapping(service.get("spec")).get("routing"))
+    entries = map(mapping, listed(routing.get("ports")))
+    ports = {text(entry.get("name")): entry.get("port") for entry in entries}
+
+    def port(name: str) -> int:
+        number = ports.get(name)
+        if type(number) is not int:
+            raise TemplateError("spec.routing.ports has no such port; llm-d itself would write -1")
+        return number
+
+    return {**FUNCTIONS, "default": defaulted, "getPort": port}
+
+
+def defaulted(value: Value, *others: Value) -> Value:
+    """Return the second argument, or the first one if that is empty (`Masterminds/sprig`)."""
+    return others[0] if others and truth(others[0]) else value
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------

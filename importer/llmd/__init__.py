@@ -1,1 +1,0 @@
-"""llm-d's ModelService: `translate`, with the `variables` of its templates, and mergo's `merge`."""
