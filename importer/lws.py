@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from importer.account import COMPONENT_TYPES, Account, default, kept, lost, overridden, take
+from importer.account import COMPONENT_TYPES, Account, default, kept, key_of, lost, overridden, take
 from importer.launches import SGLANG, PodStart, recognised
 from importer.leaves import (
     Leaf,
@@ -25,7 +25,7 @@ from importer.leaves import (
     written,
 )
 from importer.words import StaysError
-from intent import Object
+from intent import Object, disaggregatedset
 from intent.annotations import (
     COMPONENT_TYPE,
     ENGINE_CONTAINER,
@@ -36,7 +36,6 @@ from intent.annotations import (
     SCHEDULER_NAME,
     SERVICE,
 )
-from intent.disaggregatedset import is_disaggregated_set
 from intent.gang import DISAGGREGATED, NO_GANG
 from intent.lws import TEMPLATES
 from intent.read import engine_index
@@ -52,33 +51,28 @@ WORDS: Final = TYPES | {component: component for component in TYPES.values()}
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate LeaderWorkerSets and DisaggregatedSets."""
-    sets = take(trees, "leaderworkerset.x-k8s.io", "LeaderWorkerSet") | take(
-        trees, "disaggregatedset.x-k8s.io", "DisaggregatedSet"
-    )
-    objects = {number: plain(tree) for number, tree in sorted(sets.items())}
-    pairs = _pairs(objects)
-    for number, obj in objects.items():
-        name = text(metadata(obj).get("name"))
-        if is_disaggregated_set(obj):
-            made = _set(sets[number], name, number, account)
-        else:
-            made = _member(sets[number], pairs.get(number, {SERVICE: name}), number, account)
-        account.objects.append(made)
+    groups = take(trees, "leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+    pairs = _pairs({number: key_of(tree) for number, tree in groups.items()})
+    for number, tree in groups.items():
+        own = pairs.get(number, {SERVICE: key_of(tree)[1]})
+        account.objects.append(_member(tree, own, number, account))
+    for number, tree in take(trees, disaggregatedset.GROUP, disaggregatedset.KIND).items():
+        account.objects.append(_set(tree, number, account))
 
 
 # --- prefill and decode -------------------------------------------------------------------------------
 
 
-def _pairs(objects: Mapping[int, Object]) -> dict[int, Mapping[str, str]]:
+def _pairs(keys: Mapping[int, tuple[str, str]]) -> dict[int, Mapping[str, str]]:
     """Return the annotations of LeaderWorkerSets that are prefill and decode, perhaps encode, of a service.
 
     `r1-prefill` and `r1-decode` of a namespace are the service `r1`, if there is one of each.
     """
     alike = defaultdict[tuple[str, str], dict[int, str]](dict)
-    for number, obj in objects.items():
-        service, _, word = text(metadata(obj).get("name")).rpartition("-")
-        if service and word in WORDS and not is_disaggregated_set(obj):
-            alike[text(metadata(obj).get("namespace")), service][number] = WORDS[word]
+    for number, (namespace, name) in keys.items():
+        service, _, word = name.rpartition("-")
+        if service and word in WORDS:
+            alike[namespace, service][number] = WORDS[word]
     return {
         number: {SERVICE: service, COMPONENT_TYPE: component}
         for (_, service), members in alike.items()
@@ -99,7 +93,7 @@ _DEADLOCK: Final = lost(
 )
 
 
-def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
+def _set(tree: Tree, number: int, account: Account) -> Tree:
     """Translate each role of a DisaggregatedSet that has a place in a service."""
     names = [text(value_at(role, "name")) for role in items_at(tree, "spec", "roles")]
     types = [next((kind for begins, kind in TYPES.items() if role.startswith(begins)), "") for role in names]
@@ -108,7 +102,7 @@ def _set(tree: Tree, name: str, number: int, account: Account) -> Tree:
         path = ("spec", "roles", index)
         own = at(tree, *path)
         if is_service and kind:
-            notes = {SERVICE: name, COMPONENT_TYPE: kind, ROLE_NAME: role}
+            notes = {SERVICE: key_of(tree)[1], COMPONENT_TYPE: kind, ROLE_NAME: role}
             tree = put(tree, path, _member(own, notes, number, account, written(path)))
         else:
             account.leave(at(own, "name"), _NO_SERVICE)
