@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from importer.account import UntranslatableError
 from importer.leaves import Leaf, LeafPath, Tree, mapped, written
@@ -93,13 +93,8 @@ _Word = tuple[str, str]
 """A part of an action: the group of `_WORD` that it is, and its text."""
 
 
-class _Block(NamedTuple):
-    """An `if` that is not ended."""
-
-    prints: bool
-    """Whether the present branch is printed."""
-    other: bool | None
-    """Whether the branch after `else` is printed; None in that branch."""
+_Block = tuple[bool, bool | None]
+"""Whether the present branch of an `if` is printed, and the one after `else`; None in that one."""
 
 
 def render(source: str, root: Object, functions: Mapping[str, Function] = FUNCTIONS) -> str:
@@ -108,7 +103,7 @@ def render(source: str, root: Object, functions: Mapping[str, Function] = FUNCTI
     Raises:
         TemplateError: the template is not supported, or Go would have an error too.
     """
-    blocks, output, length = [_Block(prints=True, other=None)], list[str](), 0
+    blocks, output, length = list[_Block]([(True, None)]), list[str](), 0
     for number, part in enumerate(_ACTION.split(source)):
         if number % 2:
             try:
@@ -118,7 +113,7 @@ def render(source: str, root: Object, functions: Mapping[str, Function] = FUNCTI
         elif "{{" in part:
             raise TemplateError(f"{part[part.index('{{') :][:_SHOWN]}: the action does not end")
         else:
-            shown = part if blocks[-1].prints else ""
+            shown = part if blocks[-1][0] else ""
         output.append(shown)
         length += len(shown)
         if length > MOST_CHARACTERS:
@@ -143,21 +138,21 @@ def _acted(
 
     What is not printed has to be understood too.
     """
-    block = blocks[-1]
+    prints, other = blocks[-1]
     if words in ([("name", "else")], [("name", "end")]):
         is_else = words[0][1] == "else"
-        if len(blocks) == 1 or (is_else and block.other is None):
+        if len(blocks) == 1 or (is_else and other is None):
             raise TemplateError(f"{words[0][1]} cannot stand here")
         blocks.pop()
         if is_else:
-            blocks.append(_Block(prints=bool(block.other), other=None))
+            blocks.append((bool(other), None))
         return ""
     opens = words[:1] == [("name", "if")]
-    value = _value(words[opens:], root if block.prints else None, functions)
+    value = _value(words[opens:], root if prints else None, functions)
     if opens:
         is_true = truth(value)
-        blocks.append(_Block(prints=block.prints and is_true, other=block.prints and not is_true))
-    return _printed(value) if block.prints and not opens else ""
+        blocks.append((prints and is_true, prints and not is_true))
+    return _printed(value) if prints and not opens else ""
 
 
 # --- pipelines ----------------------------------------------------------------------------------------
