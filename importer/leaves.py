@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from intent.shapes import listed, mapping
+
 LeafPath = tuple[str | int, ...]
 Tree = Any
 """Maps and lists of trees, down to `Leaf`."""
@@ -81,14 +83,12 @@ def value_at(tree: Tree, *path: str | int) -> Any:
 
 def items_at(tree: Tree, *path: str | int) -> list[Tree]:
     """Return the items of the list at a path; none if there is no list, whatever else is there."""
-    items = at(tree, *path)
-    return items if isinstance(items, list) else []
+    return listed(at(tree, *path))
 
 
 def fields_at(tree: Tree, *path: str | int) -> dict[str, Tree]:
     """Return the fields of the object at a path; none if there is no object, whatever else is there."""
-    fields = at(tree, *path)
-    return fields if isinstance(fields, dict) else {}
+    return mapping(at(tree, *path))
 
 
 def picked(tree: Tree, *names: str) -> dict[str, Tree]:

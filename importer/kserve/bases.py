@@ -3,7 +3,6 @@
 Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig`.
 """
 
-import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
@@ -23,8 +22,8 @@ _NO_PIPELINE: Final = (
     "no release of KServe has one for `pipeline` with `worker`: add your own, or set `pipeline` in the "
     "InferenceService instead"
 )
-_NOT_SHIPPED: Final = re.compile(rf"{PRESET}.*worker-pipeline-parallel")
-"""The names of presets that KServe asks for, and does not install."""
+_NOT_SHIPPED: Final = "worker-pipeline-parallel"
+"""The preset that KServe asks for, and does not install."""
 _OVERRIDDEN: Final = overridden("another base, or the service, has a value for it")
 
 
@@ -47,7 +46,7 @@ def with_bases(
     asked_for = {name: _key(configs, namespace, name) for name in presets(asked)}
     if lacks := [name[:80] or "without a name" for name, key in (refs | asked_for).items() if key is None]:
         where = "spec.baseRefs" if None in refs.values() else "spec"
-        is_shipped = not any(_NOT_SHIPPED.fullmatch(each) for each in lacks)
+        is_shipped = not any(each.startswith(PRESET) and each.endswith(_NOT_SHIPPED) for each in lacks)
         remedy = _GET_PRESETS if is_shipped else _NO_PIPELINE
         message = f"needs the LLMInferenceServiceConfig {', '.join(lacks)}: {remedy}"
         raise UntranslatableError(where, message, MISSING)
@@ -106,4 +105,4 @@ def _of_workload(role: str, workload: Tree) -> Iterator[str]:
     elif data > 0 or local > 0:
         yield f"{PRESET}{role}worker-data-parallel"
     elif stages > 0:
-        yield f"{PRESET}{role}worker-pipeline-parallel"
+        yield f"{PRESET}{role}{_NOT_SHIPPED}"
