@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, NamedTuple, get_args
 
-from importer.leaves import LeafPath, Origin, Tree, origins, value_at
+from importer.leaves import LeafPath, Origin, Tree, at, fields_at, origins, put, value_at
 from intent.annotations import DEFAULT_ROLE
 from intent.errors import FieldError
 from intent.shapes import text
@@ -112,6 +112,13 @@ class Account:
         """Record the outcome of all leaves of a part that is left out of the output."""
         for document, path in origins(tree):
             self.rules[document].setdefault(path, outcome)
+
+    def without(self, tree: Tree, path: LeafPath, outcome: Outcome) -> Tree:
+        """Return a tree without a field, and record the outcome of what it has there, if anything."""
+        self.leave(at(tree, *path), outcome)
+        above = fields_at(tree, *path[:-1])
+        others = {key: value for key, value in above.items() if key != path[-1]}
+        return put(tree, path[:-1], others) if path[-1] in above else tree
 
     def stays(self, document: int, path: str, reason: str) -> None:
         """Record a launch that stays by hand."""

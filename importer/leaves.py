@@ -107,12 +107,6 @@ def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
     return {**tree, step: put(tree.get(step), tuple(below), value)}
 
 
-def without(tree: Tree, path: LeafPath) -> Tree:
-    """Return a tree without a field that it has."""
-    above = at(tree, *path[:-1])
-    return put(tree, path[:-1], {key: value for key, value in above.items() if key != path[-1]})
-
-
 def manifest(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:
     """Return an object of the output."""
     return {"apiVersion": Leaf(api_version), "kind": Leaf(kind), "metadata": metadata, "spec": spec}

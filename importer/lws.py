@@ -21,7 +21,6 @@ from importer.leaves import (
     plain,
     put,
     value_at,
-    without,
     written,
 )
 from importer.words import StaysError
@@ -126,8 +125,7 @@ def _member(
         for each, start in zip(engines, starts, strict=False):
             tree = put(tree, each, _replaced(at(tree, *each), start, account))
     for field in _excluded(value) if size > 1 else ():
-        account.leave(at(tree, *field), _DEADLOCK)
-        tree = without(tree, field)
+        tree = account.without(tree, field, _DEADLOCK)
     added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
     return _annotated(tree, added)
 

@@ -6,7 +6,7 @@ from typing import Final
 from importer import llmd, lws
 from importer.account import UNREADABLE, Account, stored, take, unused
 from importer.kserve import translate as kserve
-from importer.leaves import LeafPath, Tree, at, tagged, value_at, without
+from importer.leaves import LeafPath, Tree, at, tagged, value_at
 from importer.report import ImportResult, result
 from intent import Object
 from intent.errors import FieldError
@@ -47,10 +47,8 @@ def import_all(objects: Sequence[Object]) -> ImportResult:
 def _manifest(tree: Tree, account: Account) -> Tree:
     """Return the tree of an object without the parts that no manifest has."""
     for path in _BY_SERVER:
-        if (part := at(tree, *path)) is not None:
-            account.leave(part, _STORED)
-            tree = without(tree, path)
-    return without(tree, _ANNOTATIONS) if at(tree, *_ANNOTATIONS) == {} else tree
+        tree = account.without(tree, path, _STORED)
+    return account.without(tree, _ANNOTATIONS, _STORED) if at(tree, *_ANNOTATIONS) == {} else tree
 
 
 def _is_object(tree: Tree) -> bool:

@@ -79,8 +79,7 @@ def _rule(service: Tree, rule: Tree, account: Account) -> Tree:
         return rule
     picks = at(service, "spec", "router", "scheduler") is not None
     if picks and len(backends) == 1 and _is_pool(service, backends[0]):
-        account.leave(backends, _POOL)
-        return {key: value for key, value in rule.items() if key != "backendRefs"}
+        return account.without(rule, ("backendRefs",), _POOL)
     return {**rule, "backendRefs": [_backend(service, backend, account) for backend in backends]}
 
 

@@ -19,7 +19,7 @@ from importer.account import (
 )
 from importer.kserve.bases import PRESET, with_bases
 from importer.kserve.service import CRITICALITY, translated
-from importer.leaves import LeafPath, Tree, fields_at, value_at, without, written
+from importer.leaves import LeafPath, Tree, fields_at, value_at, written
 
 GROUP: Final = "serving.kserve.io"
 SERVICE: Final = "LLMInferenceService"
@@ -29,7 +29,7 @@ CONFIG: Final = "LLMInferenceServiceConfig"
 def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate all services, each with the bases that are among the objects merged in."""
     own = take(trees, GROUP, SERVICE, CONFIG)
-    placed = {number: _placed(number, tree, account) for number, tree in own.items()}
+    placed = {number: _placed(tree, account) for number, tree in own.items()}
     bases = {number: key_of(tree) for number, tree in placed.items() if value_at(tree, "kind") == CONFIG}
     configs = {key: placed[number] for number, key in bases.items() if key[1]}
     without_use = set(bases.values())
@@ -55,12 +55,11 @@ _WORKLOAD: Final = frozenset({
 _SPEC: Final = _WORKLOAD | {"model", "prefill", "router", "tracing", "storageInitializer", "baseRefs"}
 
 
-def _placed(number: int, tree: Tree, account: Account) -> Tree:
+def _placed(tree: Tree, account: Account) -> Tree:
     """Return the tree of an object without the fields that KServe does not have in a spec and its pods."""
     for path, remedy in [*_misplaced(tree)]:
         why = f"KServe has no field {path[-1]} in {written(path[:-1])}, and drops it{remedy}"
-        account.say(number, {path: unknown(why)})
-        tree = without(tree, path)
+        tree = account.without(tree, path, unknown(why))
     return tree
 
 
