@@ -224,7 +224,9 @@ def _left(write_state: Pinned | Fresh) -> Object:
     write, before = write_state.write, write_state.write.before
     if before is None or before.record is records.NO_RECORD:
         return write.live
-    if write.base != before.base or not wrote_the_same(before.original, write.original):
+    edits, then = ((edited.delta, edited.kept) for edited in (write.reverted, before.reverted))
+    is_other = write.base != before.base or edits != then
+    if is_other or not wrote_the_same(before.original, write.original):
         return _injected(write_state, write.standing)
     result = with_group(write.inject(write.standing).result, group_of(before.live))
     return merge(result, _annotation(records.find(before.live)))

@@ -159,8 +159,7 @@ class Write:
         before = self.before
         if before is None or bypassed(before.live) or self.again is not None:
             return False
-        origins = (origin for entry in before.layers.concerns.launches.values() for origin in entry.values())
-        if "edited" in origins and not wrote_the_same(before.original, self.original):
+        if "edited" in before.layers.concerns.origins and not wrote_the_same(before.original, self.original):
             return False
         return before.record is not NO_RECORD or self.record is NO_RECORD
 
@@ -241,6 +240,8 @@ def _write(
     injected, file, filled, filling = Layers(), Object(), Reverted(live), None
     if record is not NO_RECORD:
         injected = before.layers if before and record is before.record else layers(record, live)
+        if before and "written" in injected.concerns.origins and is_on(live, record.put_on):
+            injected = layers(record, live)  # an earlier call brought a launch back that a write had removed
         file = {} if old is None else written(live, old)
         filled = revert(live, injected.concerns, file)
     reverted = filled

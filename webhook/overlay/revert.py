@@ -38,6 +38,7 @@ from intent.tree import (
 from webhook.overlay.base import NO_BASE
 from webhook.overlay.merge3 import (
     Launches,
+    Origin,
     Renaming,
     Sides,
     arguments,
@@ -170,6 +171,11 @@ class Layer:
     """Whether the leader's template is as it was made, without edits: the workers' may have changed since."""
     added: dict[str, frozenset[str]] = field(default_factory=dict)
     """By template, the containers that templates gave as a whole: `ours` has their names, and the edits."""
+
+    @property
+    def origins(self) -> frozenset[Origin]:
+        """Return where the arguments of launched containers come from."""
+        return frozenset(origin for launches in self.launches.values() for origin in launches.values())
 
     @property
     def is_made(self) -> bool:
@@ -407,13 +413,12 @@ def is_torn(live: Object, before: Layer) -> bool:
     """
     launched_before = {name: launches for name, launches in before.launches.items() if launches}
     pods = [_template(name, live, before, {}) for name in launched_before]
-    then = {origin for launches in launched_before.values() for origin in launches.values()}
     now = {origin for pod in pods for origin in (pod.launches.values() if pod else ("written",))}
     is_left = now > {"written"} or any(
         init_containers_of(template).keys() & init_containers_of(template_of(live, name)).keys()
         for name, template in templates_of(before.put_on).items()
     )
-    return "written" in now - then and is_left
+    return "written" in now - before.origins and is_left
 
 
 # --- what is done with it --------------------------------------------------------------------------------

@@ -393,6 +393,19 @@ MENDED = {
         Step(APPLY, "leader template", "same", bypasses=True),
         Step("replace", "replicas", 2),
     ),
+    "an edit of the leader's copy in an object that was stored past the webhooks": sequence(
+        File(Pod(image="vllm/vllm-openai:v0.10.2")),
+        HELM,
+        Step(HELM, "note", "two", bypasses=True),
+        Step("put", "leader env"),
+        Step(HELM, "refresh", "2"),
+    ),
+    "a launch that a write past the webhooks removed, where the annotations are as before": sequence(
+        File(parallelism="tensor=8,pipeline=2"),
+        APPLY,
+        Step(APPLY, "parallelism", "tensor=4,data=4,dataLocal=2", bypasses=True),
+        Step("json patch", "parallelism of all"),
+    ),
     "the order of the leader's variables beside templates', where an apply puts some before others": sequence(
         File(refs="base"),
         APPLY,
