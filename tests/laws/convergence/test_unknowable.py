@@ -3,6 +3,7 @@
 import pytest
 
 from tests.laws.convergence.files import EXPORT, File, Pod
+from tests.laws.convergence.releases import RELEASE
 from tests.laws.convergence.unknowable import (
     ALIKE,
     APPLY,
@@ -17,9 +18,10 @@ from tests.laws.convergence.unknowable import (
     PAST,
     REMOVED,
     RETURNED,
+    UNPROVEN,
     WITHDRAWN,
 )
-from tests.laws.convergence.walk import Step, run, sequence
+from tests.laws.convergence.walk import STALE, Step, run, sequence
 
 PROBED = File(worker=Pod(probes=("readinessProbe",)))
 ANNOTATED = File(worker=Pod(note="two"), leader=Pod(note="two"), launcher="vllm-native")
@@ -85,6 +87,16 @@ UNKNOWABLE = {
     "annotations that go past the webhooks": (
         WITHDRAWN,
         sequence(File(), CLIENT_SIDE, Step(APPLY, "opted_in", False, bypasses=True)),
+    ),
+    "an older expanded file, after an export": (
+        UNPROVEN,
+        sequence(
+            File(),
+            CLIENT_SIDE,
+            Step(RELEASE, "becomes", "of other settings"),
+            Step(CLIENT_SIDE, EXPORT),
+            Step(STALE, "replace", 0),
+        ),
     ),
     "an export that was replaced": (
         NOTED,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import orjson
 
 from intent import Object
-from intent.annotations import SERVICE
+from intent.annotations import EXPANSION, SERVICE
 from tests.laws.convergence.fields import NO_FIELDS, Fields, compare, field_set, leaves, same
 from tests.laws.convergence.laws import incomplete, without_edits
 from tests.laws.convergence.managed import KUBECTL, LAST_APPLIED, managers_of, migrated
@@ -36,7 +36,10 @@ NOTED: Final = "apply after the replace of an export"
 RETURNED: Final = "apply of the file of an ejected object, which has all that the file expands to"
 PAST: Final = "a write past the webhooks writes what was injected"
 WITHDRAWN: Final = "a write past the webhooks opts out, which the next write carries out"
-CASES: Final = (OWNERS, INJECTED, LAUNCHED, ALIKE, COPY, REMOVED, EDITED, NOTED, RETURNED, PAST, WITHDRAWN)
+UNPROVEN: Final = "the file of an object without a record has one of other rules"
+CASES: Final = (
+    *(OWNERS, INJECTED, LAUNCHED, ALIKE, COPY, REMOVED, EDITED, NOTED, RETURNED, PAST, WITHDRAWN, UNPROVEN),
+)
 
 
 class Side(NamedTuple):
@@ -80,6 +83,12 @@ def unseen(a: Side, b: Side) -> str:
         return WITHDRAWN
     is_merged = bool(incomplete(b.sent)) and not incomplete(a.sent)  # a handler beside an injected one
     return PAST if is_merged or _writes_what_was_injected(a, b) else ""
+
+
+def unproven(stored: Object, file: Object, *, is_of_others: bool) -> str:
+    """Return the case of a file that brings a record, or nothing: no rule and no object shows it is true."""
+    is_new = EXPANSION in _keys(file) and EXPANSION not in _keys(stored)
+    return UNPROVEN if is_of_others and is_new else ""
 
 
 def _returns(a: Side) -> bool:

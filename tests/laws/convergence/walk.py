@@ -34,7 +34,7 @@ from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Lost, Server, Unstable, allow
 from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
-from tests.laws.convergence.unknowable import APPLY, RETURNED, Side, unknowable, unseen, with_leader
+from tests.laws.convergence.unknowable import APPLY, RETURNED, Side, unknowable, unproven, unseen, with_leader
 
 STALE: Final = "an older expanded file"
 """The client of a step that writes what the object was after an earlier step, with its record, by a tool."""
@@ -382,12 +382,14 @@ def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, s
         return "no write", "", ""
     before = copy.copy(world)
     of_a, of_b = clients.file_of(then.a), clients.file_of(then.b)
-    world.writes, world.unmapped = (Write(step.change, of_a), Write(step.change, of_b)), ""
+    world.writes = Write(step.change, of_a), Write(step.change, of_b)
+    world.unmapped = unproven(world.b, of_b, is_of_others=world.is_mixed)
     a, b = clients.sent(world.a, world.writes[0]), clients.sent(world.b, world.writes[1])
     if not (a and b):
         _restore(world, before)
         return "no write", "", ""
-    world.delta, world.is_loose, world.excused = then.delta, then.is_loose, then.excused
+    world.delta, world.excused = then.delta, then.excused
+    world.is_loose = then.is_loose or bool(world.unmapped)
     world.content = then.content
     try:
         world.a, world.b = world.without.admit(a, world.a), world.ours(world.templates).admit(b, world.b)
