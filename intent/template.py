@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from intent import Object
 
-KIND: Final = "InferenceTemplate"
 TEMPLATES_LIMIT: Final = 8
 """Templates that one object may name."""
 LARGEST: Final = 64 * 1024

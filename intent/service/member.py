@@ -176,14 +176,6 @@ def sidecar_of(lws: Object) -> str:
     return next(filter(None, map(generation_of, map(_spec, _templates(lws)))), "")
 
 
-def services(members: Iterable[Member]) -> dict[ServiceKey, tuple[Member, ...]]:
-    """Group members by service, services in the order of their first member."""
-    by_service: dict[ServiceKey, list[Member]] = defaultdict(list)
-    for workload in members:
-        by_service[workload.key].append(workload)
-    return {key: tuple(of_one) for key, of_one in by_service.items()}
-
-
 def gangs(members: Iterable[Member]) -> dict[str, tuple[Member, ...]]:
     """Group the members of a service by the name of their gang."""
     by_gang: dict[str, list[Member]] = defaultdict(list)

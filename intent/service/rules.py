@@ -20,12 +20,6 @@ SHOWN: Final = 5
 """The most members that a message lists: there may be a hundred, each with a message."""
 
 
-def findings(members: Iterable[Member], settings: Settings) -> tuple[Finding, ...]:
-    """Report contradictions and missing roles of a service that has no PodGroup yet."""
-    live = present(members)
-    return (*contradictions(live, settings), *waiting(live))
-
-
 def present(members: Iterable[Member]) -> tuple[Member, ...]:
     """Return the members that are not being deleted, oldest first."""
     return tuple(sorted((member for member in members if not member.deleting), key=lambda member: member.age))

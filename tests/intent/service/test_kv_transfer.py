@@ -5,7 +5,7 @@ import pytest
 from catalog.engines import ENGINES
 from intent.served import KVTransfer
 from intent.service.kv_transfer import mismatch
-from intent.service.rules import findings
+from intent.service.rules import contradictions
 from tests.sync.samples import SETTINGS, decode, prefill
 
 OLD = "vllm/vllm-openai:v0.11.0"
@@ -56,7 +56,7 @@ def test_incompatible_sizes_are_reported_on_both_members_only() -> None:
 
     told = {
         (one.subject.name, one.error.severity)
-        for one in findings(members, SETTINGS)
+        for one in contradictions(members, SETTINGS)
         if one.error.code == "FI420"
     }
 

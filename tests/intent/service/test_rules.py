@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from intent import Object
-from intent.service.member import Member, member, services
-from intent.service.rules import findings
+from intent.service.member import Member, member
+from intent.service.rules import contradictions, present, waiting
 from tests.builders.lws import changed
 from tests.sync.samples import KEY, SETTINGS, decode, lws, prefill, template
 
@@ -75,23 +75,14 @@ def test_other_objects_are_no_members(value: Object) -> None:
     assert member(value) is None
 
 
-def test_members_are_grouped_by_service() -> None:
-    other = member(lws("other"))
-    assert other is not None
-
-    found = services([prefill(), decode()])
-
-    assert {key: [one.name for one in of_one] for key, of_one in found.items()} == {KEY: ["p", "d"]}
-
-
 def test_offline_an_incomplete_service_is_a_warning() -> None:
-    said = findings([prefill(uid="", created="")], SETTINGS)
+    said = waiting(present([prefill(uid="", created="")]))
 
     assert [(f.error.code, f.error.severity) for f in said] == [("FI410", "warning")]
 
 
 def test_offline_a_contradiction_is_an_error_of_the_annotation() -> None:
-    said = findings([prefill(), decode(), decode("copy")], SETTINGS)
+    said = contradictions(present([prefill(), decode(), decode("copy")]), SETTINGS)
 
     assert {(f.error.path, f.error.severity) for f in said} == {
         ("metadata.annotations[fusioninfer.io/role-name]", "error")
@@ -99,7 +90,8 @@ def test_offline_a_contradiction_is_an_error_of_the_annotation() -> None:
 
 
 def test_a_message_names_a_few_other_members_and_the_number_of_further_ones() -> None:
-    found = findings([decode(f"d{at}", role_name="d", queue=f"q{at}") for at in range(40)], SETTINGS)
+    members = present(decode(f"d{at}", role_name="d", queue=f"q{at}") for at in range(40))
+    found = contradictions(members, SETTINGS)
 
     messages = {one.error.code: one.error.message for one in found if one.subject.name == "d0"}
 
