@@ -6,11 +6,10 @@ Admission writes them (`webhook.overlay.base`, member `from`).
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import orjson
-
 from intent import Object
+from intent.budget import VALUES
 from intent.names import is_label, is_subdomain
-from intent.shapes import listed, mapping, number, strings, text
+from intent.shapes import decoded, listed, mapping, number, strings, text
 from intent.template import TEMPLATES_LIMIT
 
 
@@ -30,12 +29,8 @@ def recorded(record: Any) -> tuple[TemplateVersion, ...]:
 
 def base_of(record: Any) -> Object:
     """Return what a record says of templates, from its text; empty if it says nothing."""
-    if not isinstance(record, str) or '"base":' not in record:
-        return {}
-    try:
-        return mapping(mapping(orjson.loads(record)).get("base"))
-    except orjson.JSONDecodeError:
-        return {}
+    is_read = isinstance(record, str) and '"base":' in record and len(record) <= VALUES.most
+    return mapping(mapping(decoded(record)).get("base")) if is_read else {}
 
 
 def _sources(entries: list[Any]) -> Iterator[TemplateVersion]:

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
-import orjson
-
 from intent import Object
 from intent.command_line.flags import (
     BOOTSTRAP,
@@ -25,11 +23,10 @@ from intent.command_line.flags import (
     SERVERS,
     START_RANK,
     TRANSFER,
-    Flag,
 )
 from intent.launch import Launch, countable, read_size, read_sizes, size_of, text_of, values_of
 from intent.served import BOOTSTRAP_PORT, HIGHEST
-from intent.shapes import listed, mapping
+from intent.shapes import decoded, listed, mapping
 
 Balance = Literal["internal", "hybrid", "external", "multi-port"]
 
@@ -128,17 +125,21 @@ class Transfer:
 
 
 def read_transfer(launch: Launch) -> Transfer | None:
-    """Read the configuration; None if it is absent, only known in the cluster, or no JSON object."""
+    """Read the configuration; None if it is absent, only known in the cluster, or no JSON object.
+
+    vLLM reads the value of a dotted flag as JSON, and as text if it is none.
+    """
     flags = launch.command.flags
     whole = flags.last(TRANSFER)
     dotted = [flag for flag in flags.given if flag.name.startswith(DOTTED)]
     if whole is None and not dotted:
         return None
-    config = _object(text_of(launch, TRANSFER)) if whole else {}
-    if config is None:
+    config = decoded(text_of(launch, TRANSFER)) if whole else {}
+    if not isinstance(config, dict):
         return None
     for flag in dotted:
-        _set(config, flag.name.removeprefix(DOTTED).split("."), _value(launch, flag))
+        text = next(iter(values_of(launch, flag)), "")
+        _set(config, flag.name.removeprefix(DOTTED).split("."), decoded(text, text))
     return Transfer(whole.value_at if whole else dotted[0].at, config)
 
 
@@ -146,23 +147,6 @@ def bootstrap_of(launch: Launch) -> int:
     """Return the port on which SGLang's prefillers wait for decoders; its default where it is not known."""
     port = size_of(text_of(launch, BOOTSTRAP))
     return port if port and port <= HIGHEST else BOOTSTRAP_PORT
-
-
-def _object(text: str) -> Object | None:
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _value(launch: Launch, flag: Flag) -> Any:
-    """Read the value of a dotted flag as vLLM does: as JSON, or as text if it is not JSON."""
-    text = next(iter(values_of(launch, flag)), "")
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
 
 
 def _set(config: Object, keys: list[str], value: Any) -> None:

@@ -7,11 +7,9 @@ so it parses no command lines.
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import orjson
-
 from catalog.engines import DEFAULT_PORT
 from intent import Object
-from intent.shapes import listed, mapping, number, strings, text
+from intent.shapes import decoded, listed, mapping, number, strings, text
 
 SERVES: Final = "serves"
 """The member of the record."""
@@ -76,10 +74,7 @@ def to_record(served: Served) -> Object:
 
 def recorded(text: Any) -> Served:
     """Read what a member serves from the text of its record; the defaults if it cannot be read."""
-    try:
-        record = mapping(orjson.loads(text))
-    except (orjson.JSONDecodeError, TypeError):
-        return Served()
+    record = mapping(decoded(text))
     entry = mapping(mapping(record.get("decided")).get("serving"))
     ports = tuple(port for port in listed(entry.get("ports")) if type(port) is int)
     serving = Serving(entry.get("everywhere") is True, ports, number(entry.get("supervisor")))

@@ -6,6 +6,8 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
+import orjson
+
 from intent import Object
 from intent.errors import FieldError
 
@@ -69,6 +71,14 @@ def labels(obj: Any) -> Object:
     """Return the labels of an object; empty if they are absent or no map."""
     value = metadata(obj).get("labels")
     return value if isinstance(value, dict) else EMPTY
+
+
+def decoded(text: Any, otherwise: Any = None) -> Any:
+    """Decode JSON that anybody may have written; `otherwise` if it is none."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return otherwise
 
 
 def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:

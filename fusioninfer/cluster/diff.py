@@ -20,7 +20,7 @@ from intent.annotations import EXPANSION
 from intent.errors import counted
 from intent.resource import kind_of
 from intent.service.member import ServiceKey
-from intent.shapes import annotations, listed, mapping, metadata, text
+from intent.shapes import annotations, decoded, listed, mapping, metadata, text
 from kube.client import NO_ANSWER, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.decide import ApplyHistory, Attempt, Skip, Write, before_dry_run, decide, prunable
@@ -188,10 +188,7 @@ def _file_patch(last: str, file: Object) -> Object:
 
     The file of kubectl always has annotations, so they are never all removed.
     """
-    try:
-        before = mapping(orjson.loads(last))
-    except orjson.JSONDecodeError:
-        before = {}
+    before = mapping(decoded(last))
     notes = mapping(file["metadata"].get("annotations"))
     whole = file | {"metadata": file["metadata"] | {"annotations": notes}}
     patch = applied_patch(before, whole)

@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import orjson
-
 from intent import annotations as keys
 from intent.command_line.flags import SERVED_NAME
 from intent.errors import FieldError
 from intent.launch import Launch, model_of, size_of
 from intent.lora import LIMITS
 from intent.lws import Intent
-from intent.shapes import mapping
+from intent.shapes import decoded
 from webhook.blocks.block import Block, Wish, known_values
 
 
@@ -82,11 +80,8 @@ def lora(launch: Launch, intent: Intent) -> Iterator[Wish | FieldError]:
 
 def _item(word: str) -> str:
     """Return `name=path` for an adapter of an author's own list, which may be a JSON object."""
-    try:
-        adapter = mapping(orjson.loads(word))
-    except orjson.JSONDecodeError:
-        return word
-    return f"{adapter.get('name')}={adapter.get('path')}"
+    adapter = decoded(word)
+    return f"{adapter.get('name')}={adapter.get('path')}" if isinstance(adapter, dict) else word
 
 
 def _batch(launch: Launch, intent: Intent, row: _Row) -> int:

@@ -65,7 +65,6 @@ from webhook.overlay.overlay import (
 
 VERSION: Final = 3
 READ: Final = (2, VERSION)
-LONGEST: Final = budget.VALUES.most
 RULES: Final = 1
 """Changes with the rules that decide which parts an object gets: releases tell their records apart by it."""
 
@@ -213,7 +212,7 @@ def read(
 
 
 def _read(text: Any, recordable: Object, order: tuple[str, ...], restorable: Object | None) -> Record | None:
-    if not isinstance(text, str) or len(text) > LONGEST:
+    if not isinstance(text, str) or len(text) > budget.VALUES.most:
         return None
     try:
         form = msgspec.convert(orjson.loads(text), _Form)

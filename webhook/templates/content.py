@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-import orjson
-
 from intent import Object
 from intent.annotations import (
     BASE_REFS,
@@ -33,6 +31,7 @@ from intent.annotations import (
     SERVICE,
     TEMPLATES_VERSION,
 )
+from intent.applied import base_of
 from intent.command_line.merge import DEFAULT_MODE, MODES
 from intent.lora import LIMITS
 from intent.lora import written as written_lora
@@ -71,7 +70,8 @@ def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:
     if key is None:
         return ()
     of_stored = None if bypassed(old) else old
-    mine, stored = (base if (base := _base(lws)) and base.key == key else None for lws in (live, of_stored))
+    bases = (read_base(base_of(records.find(lws))) for lws in (live, of_stored))
+    mine, stored = (base if base and base.key == key else None for base in bases)
     if stored and stored.has_content:
         return ()
     is_same = not (mine or stored) and key_of(old) == key and live.get("spec") == (old or {}).get("spec")
@@ -81,17 +81,6 @@ def needed(live: Object, old: Object | None = None) -> tuple[str, ...]:
 def bypassed(lws: Object | None) -> bool:
     """Return whether an object was stored without admission: its record may say anything, as on a CREATE."""
     return annotations(lws).get(INJECT) == "disabled"
-
-
-def _base(lws: Object | None) -> Base | None:
-    """Return the base in the record of an object, which may be anything."""
-    record = records.find(lws)
-    if not isinstance(record, str) or '"base":' not in record or len(record) > records.LONGEST:
-        return None
-    try:
-        return read_base(mapping(orjson.loads(record)).get("base"))
-    except orjson.JSONDecodeError:
-        return None
 
 
 # --- the content -------------------------------------------------------------------------------------
