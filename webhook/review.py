@@ -13,7 +13,7 @@ from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import orjson
@@ -135,8 +135,6 @@ def _object(fields: dict[str, Raw]) -> Object:
 
 # --- the answer ---------------------------------------------------------------------------------------
 
-ReviewOutcome = Literal["unchanged", "patched", "allowed", "denied"]
-
 MESSAGE_LIMIT: Final = 4096
 """Bytes of the message of a denial. The API server accepts more, terminals and Events do not."""
 MOST: Final = 20
@@ -173,10 +171,14 @@ class Wanted(NamedTuple):
 
 
 class AdmissionAnswer(NamedTuple):
-    """The body of the answer, and its outcome, for the metrics."""
+    """The body of the answer, and its outcome: `unchanged`, `patched`, `allowed` or `denied`.
+
+    Of a review that failed it is `malformed`, `slow`, `bug`, or `lost` with its process; then the body is the
+    text of the refusal, or JSON for the log.
+    """
 
     body: bytes
-    outcome: ReviewOutcome
+    outcome: str
 
 
 def wanted(body: bytes) -> Wanted:

@@ -22,7 +22,7 @@ from webhook.state import state
 BYTES: Final = 700_000
 """How much one block reads: many calls with a small body, few with a large one."""
 EXPANDED: Final = "CREATE, mutate: expanded"
-OUTCOMES: Final[Mapping[str, review.ReviewOutcome]] = {
+OUTCOMES: Final[Mapping[str, str]] = {
     EXPANDED: "patched",
     f"CREATE, mutate: {COUNT} others in turn": "patched",
     "CREATE, validate: checked": "allowed",

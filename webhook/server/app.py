@@ -33,7 +33,7 @@ from webhook.server.metrics import Count
 from webhook.server.offload import Offload, namespace
 from webhook.server.reading import TemplateLoader
 from webhook.server.shares import FullError, LoopTurns, Shares, expire, held
-from webhook.server.worker import Answered, answered
+from webhook.server.worker import answered
 
 log: Final = structlog.stdlib.get_logger(__name__)
 
@@ -157,7 +157,7 @@ def _refused(refusal: _RefusedError, request: Request) -> web.Response:
     return response
 
 
-async def _reviewed(state: ServerState, request: Request, until: float) -> Answered:
+async def _reviewed(state: ServerState, request: Request, until: float) -> AdmissionAnswer:
     """Review the body, with the templates that it names. Raises what `_by_either` does."""
     peer = request.peer
     try:
@@ -212,7 +212,7 @@ async def _body(state: ServerState, request: Request) -> bytes:
         raise _RefusedError("gone") from None
 
 
-async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes, until: float) -> Answered:
+async def _by_either(state: ServerState, path: str, peer: Peer, body: bytes, until: float) -> AdmissionAnswer:
     """Review a body in this process, or in the second one if that is expensive, or may be.
 
     A bug becomes an HTTP error, so `failurePolicy` decides. Raises `_RefusedError`, `FullError`, or

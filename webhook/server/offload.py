@@ -20,7 +20,6 @@ from typing import Any, Final, cast
 from webhook.review import AdmissionAnswer
 from webhook.server.callers import Peer
 from webhook.server.shares import FullError, Shares
-from webhook.server.worker import Answered
 
 LARGE: Final = 256 * 1024
 """Bytes of a body above which parsing alone takes milliseconds."""
@@ -48,7 +47,7 @@ _NAMESPACE: Final = re.compile(rb'"namespace":"([^"\\]{1,63})"')
 class _Waiting:
     path: str
     body: bytes
-    done: asyncio.Future[Answered]
+    done: asyncio.Future[AdmissionAnswer]
 
 
 @dataclass(slots=True)
@@ -95,7 +94,7 @@ class Offload:
         held = max(REMEMBERED_SECONDS, peer.new_until - now)  # also if it connects anew
         asyncio.get_running_loop().call_later(held, _forget, peer)
 
-    async def review(self, path: str, peer: Peer, body: bytes) -> Answered:
+    async def review(self, path: str, peer: Peer, body: bytes) -> AdmissionAnswer:
         """Queue a request and wait for its answer. Raises `FullError`."""
         waiting = _Waiting(path, body, asyncio.get_running_loop().create_future())
         self.waiting.add(peer, namespace(body), waiting, max(len(body), LARGE))
@@ -130,12 +129,12 @@ class Offload:
                     continue
                 async with asyncio.timeout(SECONDS):
                     sent = waiting.path, waiting.body
-                    outcome, text, seconds = await asyncio.to_thread(_exchange, process, sent)
+                    text, outcome, seconds = await asyncio.to_thread(_exchange, process, sent)
             except Exception:  # noqa: BLE001 - its next answer would be taken for that of another request
                 await self._end()
-                outcome, text, seconds = "lost", b"", SECONDS
+                text, outcome, seconds = b"", "lost", SECONDS
             if not waiting.done.done():
-                waiting.done.set_result(Answered(outcome, text))
+                waiting.done.set_result(AdmissionAnswer(text, outcome))
             self.waiting.charge(peer, name, seconds / EXPENSIVE_SECONDS)
             learn(peer, name, seconds, is_large=len(waiting.body) > LARGE)
 

@@ -2,7 +2,7 @@
 
 It reads pickles from standard input and writes one to standard output for each. The first is a map from path
 to callable; the answer to it is None, and means that the process is ready. Each later one is a path and a
-body. An answer is the outcome, the body (`Answered`), and the CPU seconds that it took.
+body. An answer is the body, the outcome, and the CPU seconds that it took.
 """
 
 import gc
@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from time import process_time
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 import orjson
 
@@ -23,16 +23,6 @@ NICE: Final = 15
 """The niceness, so that the webhook's own process, which answers all other requests, runs first."""
 SECONDS: Final = 1.0
 """CPU seconds after which a review ends without an answer."""
-
-
-class Answered(NamedTuple):
-    """How a review ended: an outcome of `webhook.review`, or `malformed`, `slow`, `bug` or `lost`.
-
-    The body is that of the answer, the text of the refusal, or JSON for the log. `lost`: the process ended.
-    """
-
-    outcome: str
-    body: bytes = b""
 
 
 class _SlowError(BaseException):
@@ -57,7 +47,7 @@ def main() -> None:
             answer = answered(answers[path], body)
             signal.setitimer(signal.ITIMER_PROF, 0.0)
         except _SlowError:
-            answer = Answered("slow")
+            answer = AdmissionAnswer(b"", "slow")
         _write((*answer, process_time() - begun))
 
 
@@ -65,15 +55,14 @@ def _end_review(_number: int, _frame: Any) -> NoReturn:
     raise _SlowError
 
 
-def answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> Answered:
+def answered(review: Callable[[bytes], AdmissionAnswer], body: bytes) -> AdmissionAnswer:
     """Review a body; also the webhook's own process does it like this."""
     try:
-        answer = review(body)
+        return review(body)
     except Malformed as error:
-        return Answered("malformed", str(error).encode(errors="replace"))
+        return AdmissionAnswer(str(error).encode(errors="replace"), "malformed")
     except Exception as error:  # noqa: BLE001 - a bug in one request must not end the process
-        return Answered("bug", orjson.dumps(origin(error)))
-    return Answered(answer.outcome, answer.body)
+        return AdmissionAnswer(orjson.dumps(origin(error)), "bug")
 
 
 def _read() -> Any:

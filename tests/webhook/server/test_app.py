@@ -23,10 +23,9 @@ from tests.webhook.running import (
     serving,
     until,
 )
-from webhook.review import PEER, AdmissionAnswer, Malformed, ReviewOutcome
+from webhook.review import PEER, AdmissionAnswer, Malformed
 from webhook.server.callers import Peer
 from webhook.server.shares import FullError
-from webhook.server.worker import Answered
 
 # Answers
 
@@ -211,13 +210,13 @@ async def test_a_bug_is_a_500_without_details_or_retry_and_logged_once_without_t
 class Second:
     """The second process, of which one answer is known."""
 
-    def __init__(self, answer: Answered | None) -> None:
+    def __init__(self, answer: AdmissionAnswer | None) -> None:
         self.answer = answer
 
     def takes(self, _peer: Peer, _body: bytes) -> bool:
         return True
 
-    async def review(self, _path: str, _peer: Peer, _body: bytes) -> Answered:
+    async def review(self, _path: str, _peer: Peer, _body: bytes) -> AdmissionAnswer:
         if self.answer is None:
             raise FullError
         return self.answer
@@ -226,15 +225,15 @@ class Second:
 @pytest.mark.parametrize(
     ("answer", "status", "logged"),
     [
-        (Answered("lost"), 500, ["the process for expensive reviews ended"]),
-        (Answered("bug", b'{"error":"KeyError"}'), 500, ["review failed"]),
-        (Answered("malformed", b"no JSON"), 400, []),
-        (Answered("slow", b""), 504, []),
+        (AdmissionAnswer(b"", "lost"), 500, ["the process for expensive reviews ended"]),
+        (AdmissionAnswer(b'{"error":"KeyError"}', "bug"), 500, ["review failed"]),
+        (AdmissionAnswer(b"no JSON", "malformed"), 400, []),
+        (AdmissionAnswer(b"", "slow"), 504, []),
         (None, 429, []),
     ],
 )
 async def test_what_the_second_process_cannot_answer_is_an_http_error(
-    caplog: pytest.LogCaptureFixture, answer: Answered | None, status: int, logged: list[str]
+    caplog: pytest.LogCaptureFixture, answer: AdmissionAnswer | None, status: int, logged: list[str]
 ) -> None:
     async with serving() as served:
         served.state.offload = cast("Any", Second(answer))
@@ -245,7 +244,7 @@ async def test_what_the_second_process_cannot_answer_is_an_http_error(
 
 @pytest.mark.parametrize(("outcome", "logged"), [("unchanged", []), ("denied", [("denied", "/mutate", UID)])])
 async def test_of_requests_those_that_are_denied_are_logged_once_with_their_uid(
-    caplog: pytest.LogCaptureFixture, outcome: ReviewOutcome, logged: list[Any]
+    caplog: pytest.LogCaptureFixture, outcome: str, logged: list[Any]
 ) -> None:
     caplog.set_level(logging.INFO)
     async with serving(lambda body: AdmissionAnswer(body, outcome)) as served:
