@@ -33,7 +33,7 @@ from intent.container import read_container
 from intent.errors import FieldError
 from intent.lws import LWT
 from intent.merge import merged
-from intent.parallelism import SIZES
+from intent.parallelism import SIZES, Parallelism
 from intent.read import engine_index, pods_of
 from intent.shapes import annotations, labels, listed, mapping, metadata, text
 from intent.template import Templates
@@ -183,7 +183,7 @@ def _recorded(base: Base, below: Reverted, filled: Object, *, is_copied: bool) -
 def _copied(parts: Reverted, base: Base) -> Reverted:
     """Return the author's object with a leader's template, if templates make leader and workers differ."""
     group = group_of(parts.original)
-    is_shared = base.leader is not None and size_of(parts.original) > 1 and group.get(LEADER) is None
+    is_shared = base.leader is not None and pods_of(parts.original)[1] > 1 and group.get(LEADER) is None
     return _with_leader(parts) if is_shared and isinstance(group.get(WORKER), dict) else parts
 
 
@@ -199,7 +199,7 @@ def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]
     """Return content ⊕ author, with variables replaced, and what is wrong."""
     asked = _asked(author, base)
     group = group_of(author)
-    is_alone = LEADER not in group and size_of(author) == 1
+    is_alone = LEADER not in group and pods_of(author)[1] == 1
     bases = {WORKER: (base.pods, base.modes), LEADER: base.of_leader}
     errors: list[FieldError] = []
     templates: Object = {}
@@ -248,11 +248,12 @@ def _under(base: Object, own: Object, field: str, context: _Context) -> Object:
 def _with_values(base: Object, own: Object, field: str, context: _Context) -> tuple[Object, _Context]:
     """Replace the variables of templates, also in names of containers, by which they merge."""
     root, (asked, _) = schemas()[POD_TEMPLATE].root, read(context.asked)
-    by_name = dict(values(context.author, asked))
+    by_name = values(context.author, asked)
     names, _ = substituted({name: name for name in context.modes}, by_name, {})
     context = replace(context, modes={names[name]: mode for name, mode in context.modes.items()})
     if ROLE_PORT in variables(base):
-        by_name |= port_value(context.merge(substituted(base, by_name, root)[0], own), asked)
+        port = _port(context.merge(substituted(base, by_name, root)[0], own), asked.engine_container)
+        by_name |= {ROLE_PORT: str(port)} if port else {}
     base, errors = substituted(base, by_name, root, f"{LWT}.{field}")
     used = {"", *variables(difference(own, context.merge(base, own)))} if errors else set()
     context.errors.extend(_of_templates(error) for name, error in errors if name in used)
@@ -358,43 +359,29 @@ def _unmatched(field: str, base: Object, own: Object) -> Iterator[FieldError]:
 # --- the values of variables (`intent.variables`: `NAMES`) --------------------------------------------
 
 
-def values(author: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
-    """Yield the values of variables by name, as far as an author's object sets them.
+def values(author: Object, asked: Annotations) -> dict[str, str]:
+    """Return the values of variables by name, as far as an author's object sets them.
 
     `asked` is what its annotations ask for, with those of templates.
     """
-    yield from _if_set("service.name", asked.service)
-    yield from _if_set("service.namespace", text(metadata(author).get("namespace")))
-    yield from _if_set("role.name", asked.role_name)
-    yield "group.size", str(size_of(author))
-    if model := asked.artifact:
-        yield "model.name", model.name or model.uri.repository
-        yield "model.path", model.argument
-    for name, field in SIZES.items() if asked.parallelism else ():
-        yield from _if_set(f"parallelism.{name}", str(getattr(asked.parallelism, field) or ""))
-
-
-def port_value(template: Object, asked: Annotations) -> Iterator[tuple[str, str]]:
-    """Yield the value of `ROLE_PORT`, in a pod template whose other variables are replaced."""
-    if port := _port(template, asked.engine_container):
-        yield ROLE_PORT, str(port)
-
-
-def _if_set(name: str, value: str) -> Iterator[tuple[str, str]]:
-    if value:
-        yield name, value
+    model, sizes = asked.artifact, asked.parallelism or Parallelism()
+    known = {
+        "service.name": asked.service,
+        "service.namespace": text(metadata(author).get("namespace")),
+        "role.name": asked.role_name,
+        "group.size": str(pods_of(author)[1]),
+        "model.name": (model.name or model.uri.repository) if model else "",
+        "model.path": model.argument if model else "",
+        **{f"parallelism.{name}": str(getattr(sizes, field) or "") for name, field in SIZES.items()},
+    }
+    return {name: value for name, value in known.items() if value}
 
 
 def _port(template: Object, asked: str) -> int:
-    """Return the port of the engine's API; 0 if there is no engine."""
+    """Return the port of the engine's API, the value of `ROLE_PORT`; 0 if there is no engine."""
     containers = listed(pod_of(template).get("containers"))
     position = engine_index(containers, annotations(template), asked)
     return 0 if position is None else port_of(read_container(containers[position], position, "", []))
-
-
-def size_of(lws: Object) -> int:
-    """Return the size of the group; the API's default is 1."""
-    return pods_of(lws)[1]
 
 
 # --- an object that cannot be filled, as /mutate leaves it ---------------------------------------------
