@@ -15,7 +15,7 @@ from intent.errors import FieldError, ratcheted
 from intent.gang import DISAGGREGATED
 from intent.inferenceservice import crd
 from intent.inferenceservice.members import authored, leader_worker_sets
-from intent.inferenceservice.read import InferenceServiceIntent, read
+from intent.inferenceservice.read import InferenceServiceIntent, Router, read
 from intent.pickers.configuration import check_config
 from intent.schema import MOST, violations
 from intent.service.allowed import brought, not_allowed
@@ -70,14 +70,8 @@ def _findings(
             if reported.isdisjoint({(finding.path, ""), key}):
                 reported.add(key)
                 yield finding
-    asked, split = _configuration(service)
-    is_kept = split and not asked.picker  # of the generation of the sidecars, which are not here
-    same = known_service is not None and (is_kept or _configuration(known_service) == _configuration(service))
-    yield from (replace(finding, softened=same) for finding in _of_picker(service, settings))
-    yield from _of_routes(service)
-    stays = known_service is not None and brought(known_service.router) == brought(service.router)
-    for finding in not_allowed(service.router, settings) if service.router else ():
-        yield replace(finding, softened=stays)
+    if service.router:
+        yield from _about_router(service.router, service, known_service, settings)
 
 
 def _read(
@@ -93,23 +87,26 @@ def _read(
     return service, [*errors, *(error for error in refused if error.path not in reported)]
 
 
-def _of_picker(service: InferenceServiceIntent, settings: Settings) -> Iterator[FieldError]:
-    """Check the author's configuration against the endpoint picker that gets it."""
+def _about_router(
+    router: Router, service: InferenceServiceIntent, known: InferenceServiceIntent | None, settings: Settings
+) -> Iterator[FieldError]:
+    """Check the configuration of a router, the parent of its HTTPRoute, and what the operator allows it."""
     asked, split = _configuration(service)
-    if service.router and asked.config:
-        where = f"spec.roles[{service.router.index}].endpointPickerConfig"
+    where = f"spec.roles[{router.index}]"
+    if asked.config:
+        is_kept = split and not asked.picker  # of the generation of the sidecars, which are not here
+        is_same = known is not None and (is_kept or _configuration(known) == (asked, split))
         picker = picker_of(asked, split=split, settings=settings)
-        yield from check_config(asked.config, picker, where)
+        for finding in check_config(asked.config, picker, f"{where}.endpointPickerConfig"):
+            yield replace(finding, softened=is_same)
+    if asked.http_route and not router.is_attached:
+        yield FieldError(f"{where}.httproute", None, NO_PARENT, "FI752")
+    is_same = known is not None and brought(known.router) == brought(router)
+    for finding in not_allowed(router, settings):
+        yield replace(finding, softened=is_same)
 
 
 def _configuration(service: InferenceServiceIntent) -> tuple[Routing, bool]:
     """Return what the router asks for, and whether roles are disaggregated."""
     split = any(role.component_type in DISAGGREGATED for role in service.roles)
     return service.router.routing if service.router else NO_ROUTING, split
-
-
-def _of_routes(service: InferenceServiceIntent) -> Iterator[FieldError]:
-    """FI752: an HTTPRoute has a parent."""
-    router = service.router
-    if router and router.routing.http_route and not router.is_attached:
-        yield FieldError(f"spec.roles[{router.index}].httproute", None, NO_PARENT, "FI752")
