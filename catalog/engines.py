@@ -105,19 +105,13 @@ class Connector:
     source: str = "vLLM `vllm/distributed/kv_transfer/kv_connector/factory.py`"
 
 
-class Hang(NamedTuple):
-    """Releases of vLLM in which a launch hangs at start without a flag."""
-
-    since: Version
-    below: Version
-    without: str
-    source: str
-
-
-HANGS: Final = Hang(
-    *((0, 26, 1), (0, 29), "disable-custom-all-reduce"),
-    "tensor parallelism over nodes: vllm-project/vllm#52907, #53894; repaired by #53253",
+HANGS: Final = Trait(
+    "disable-custom-all-reduce",
+    since=(0, 26, 1),
+    below=(0, 29),
+    source="tensor parallelism over nodes: vllm-project/vllm#52907, #53894; repaired by #53253",
 )
+"""The flag without which a launch hangs at start in these releases."""
 
 
 @dataclass(frozen=True, slots=True)

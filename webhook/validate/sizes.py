@@ -201,8 +201,8 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
     flag = leader.command.flags.last(TENSOR)
     word = quoted(leader, flag) if flag else ""
     hangs = HANGS.since <= leader.image.version < HANGS.below
-    if hangs and all(other.name.lstrip("-") != HANGS.without for other in leader.command.flags.given):
-        message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.without}"
+    if hangs and all(other.name.lstrip("-") != HANGS.name for other in leader.command.flags.given):
+        message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.name}"
         yield FieldError(where, None, message, "FI569")
     spans = f"{word} spans pods of {countable(leader.engine)} accelerators, which is slow"
     yield FieldError(where, None, f"{spans}{_better(plan, needed, size)}", "FI502")
