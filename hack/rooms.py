@@ -19,8 +19,8 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 10_507, 8_100),
-    "intent": Room(("intent",), 8_723, 9_100),
+    "webhook": Room(("webhook",), 10_497, 8_100),
+    "intent": Room(("intent",), 8_716, 9_100),
     "catalog": Room(("catalog",), 1_865, 2_300),
     "controller": Room(("sync", "kube", "certs"), 9_243, 8_100),
     "command": Room(("fusioninfer", "server", "importer", "plan"), 10_100, 10_000),

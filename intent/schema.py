@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from catalog.schemas import SINCE
 from intent import Object, shapes
-from intent.errors import FieldError, nearest, suggested
+from intent.errors import FieldError, counted, nearest, suggested
 from intent.names import DNS_HOSTNAME, DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE
 
 Violations = Iterator[FieldError]
@@ -87,10 +87,6 @@ def _said(message: str) -> Callable[[Any], str]:
     return lambda limit: message.format(", ".join(map(str, limit)) if isinstance(limit, list) else limit)
 
 
-def _at_least(items: int) -> str:
-    return f"must have at least {items} item{'s' if items > 1 else ''}"
-
-
 LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]] = {
     "enum": (lambda value, known: value in known, _said("must be one of {}")),
     "maxLength": (lambda value, most: len(value) <= most, _said("must be at most {} characters")),
@@ -100,7 +96,10 @@ LIMITS: Final[dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any], str]]]
     "maximum": (lambda value, most: value <= most, _said("must be at most {}")),
     "minimum": (lambda value, least: value >= least, _said("must be at least {}")),
     "maxItems": (lambda value, most: len(value) <= most, _said("must have at most {} items")),
-    "minItems": (lambda value, least: len(value) >= least, _at_least),
+    "minItems": (
+        lambda value, least: len(value) >= least,
+        lambda least: f"must have at least {counted(least, 'item')}",
+    ),
     "maxProperties": (lambda value, most: len(value) <= most, _said("must have at most {} keys")),
 }
 """By keyword of the schema: the test of a value of the right type, and the message."""

@@ -153,7 +153,9 @@ def inspect(
         return Unreadable(write)
     before, filling, reading = write.before, write.filling, write.reading
     is_read = reading.intent is not None  # else both may have no more in common than an error
-    is_alike = is_read and before is not None and reading == before.reading and not _counts_as_absent(before)
+    is_alike = is_read and before is not None and reading == before.reading
+    if is_alike and before is not None and bypassed(before.live) and not before.has_record:
+        is_alike = False  # it bypassed the webhooks, unexpanded: it is as new as on a CREATE
     is_same = is_alike and write.is_left
     is_same = is_same or (before is not None and asks_the_same(before.original, write.original))
     if filling and filling.is_unfilled and not is_same:
@@ -166,11 +168,6 @@ def inspect(
     if reading.intent is None:
         return NotOurs(is_ejected=True) if _is_ejected(write) else Withdrawn(write)
     return Fresh(write, reading.intent, is_same or is_alike)
-
-
-def _counts_as_absent(before: Write) -> bool:
-    """Return whether an object bypassed the webhooks, unexpanded: it is as new as on a CREATE."""
-    return bypassed(before.live) and not before.has_record
 
 
 def _is_ejected(write: Write) -> bool:

@@ -251,8 +251,6 @@ def _sidecar(sidecar: v1alpha1.Sidecar) -> SidecarOptions:
 
 def _model(source: v1alpha1.ModelSource) -> Iterator[tuple[str, str]]:
     """Yield the annotations in place of which the InferenceService has a field."""
-    if not source.model_fields_set:
-        return
     fields = (source.uri, source.name, source.secret_name, source.cache)
     yield from ((key, value) for key, value in zip(MODELS, fields, strict=True) if value)
 

@@ -230,15 +230,11 @@ def _template(path: str, role: Role, _service: InferenceService) -> Iterator[Fie
 def _names(path: str, role: Role, service: InferenceService) -> Iterator[FieldError]:
     """FI109: the LeaderWorkerSet's name fits its pods."""
     name = f"{text(service.metadata.get('name'))}-{role.name}"
-    limit = longest_name(role.nodes, _most(role))
+    most = number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
+    limit = longest_name(role.nodes, most)
     if len(name) > limit:
         message = f"must be {len(name) - limit} characters shorter, or metadata.name: {name} exceeds {limit}"
         yield FieldError(f"{path}.name", role.name, message, "FI109")
-
-
-def _most(role: Role) -> int:
-    """Return the highest number of replicas that a role may have."""
-    return number(role.scaling.get("maxReplicas")) if role.is_scaled else role.asked or 1
 
 
 def _aliases(path: str, role: Role, _service: InferenceService) -> Iterator[FieldError]:

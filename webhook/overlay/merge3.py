@@ -114,9 +114,9 @@ def _map(field: str, sides: Sides, launches: Launches) -> Any:
     return None if is_added and is_bare(left) else left
 
 
-def is_bare(left: Object, keys: Collection[str] = ()) -> bool:
-    """Return whether only keys and empty values are left."""
-    return all(key in keys or item in (None, {}, []) for key, item in left.items())
+def is_bare(left: Object) -> bool:
+    """Return whether only empty values are left."""
+    return all(item in (None, {}, []) for item in left.values())
 
 
 def _items(field: str, sides: Sides, launches: Launches) -> Any:

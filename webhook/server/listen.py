@@ -17,7 +17,6 @@ from asyncio import sslproto
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from time import monotonic
 from typing import Any, Final, Literal, cast
 
@@ -139,7 +138,7 @@ class Listener:
             accepted.close()
             return
         task = asyncio.create_task(self._shake_hands(connection, accepted))
-        task.add_done_callback(partial(_close, accepted))
+        task.add_done_callback(lambda _task: accepted.close())  # also if its turn never came
         self.connections[connection] = task
 
     async def _shake_hands(self, connection: "Connection", accepted: socket.socket) -> None:
@@ -218,11 +217,6 @@ async def listening(  # noqa: PLR0913 - what one socket has of its own
         asyncio.get_running_loop().remove_reader(sock)
         sock.close()
         await listener.finish()
-
-
-def _close(accepted: socket.socket, _handshake: asyncio.Task[None]) -> None:
-    """Close a socket whose turn never came."""
-    accepted.close()
 
 
 def _end(connection: "Connection", handshake: asyncio.Task[None]) -> None:

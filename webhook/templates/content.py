@@ -92,9 +92,13 @@ def content(key: ContentKey, templates: Templates | None) -> Base:
     work = _Merge(key.component_type)
     faults = [fault for name, obj in read.items() for fault in _merge(name, obj, work)]
     leader, worker = work.parts["leader"], work.parts["worker"]
+    known = ((name, metadata(obj)) for name, obj in read.items() if not isinstance(obj, Unavailable))
     base = Base(
         *key,
-        sources=tuple(_source(name, obj) for name, obj in read.items() if not isinstance(obj, Unavailable)),
+        sources=tuple(
+            (name, text(of.get("namespace")), text(of.get("uid")), number(of.get("generation")))
+            for name, of in known
+        ),
         pods=worker.pods,
         leader=None if leader == worker else leader.pods,
         annotations=work.annotations,
@@ -150,11 +154,6 @@ def _is_plain(container: Object) -> bool:
         for value in words
     )
     return are_texts and isinstance(container.get("image", ""), str)
-
-
-def _source(name: str, template: Object) -> tuple[str, str, str, int]:
-    of = metadata(template)
-    return name, text(of.get("namespace")), text(of.get("uid")), number(of.get("generation"))
 
 
 def _merge(name: str, template: Object | Unavailable, work: _Merge) -> Iterator[tuple[str, str]]:
