@@ -225,7 +225,9 @@ def _about_record(
         yield from _not_written(write_state, settings, f"there is no annotation {EXPANSION}")
     elif _lacks_part(write_state, inputs, settings):
         yield from _not_written(write_state, settings, f"{EXPANSION} does not cover this change")
-    elif write.old is not None and not has_record(write.old) and SERVICE not in labels(write.old):
+    elif write.old is None or has_record(write.old) or SERVICE in labels(write.old):
+        return
+    elif not _same_templates(write.live, write.old):
         cause = "the first annotation" if not bypassed(write.old) else "removing inject: disabled"
         message = f"{cause} changes the pod template of a running object, so its groups restart"
         yield FieldError(path(SERVICE), None, message, "FI520")

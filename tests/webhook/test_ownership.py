@@ -537,9 +537,16 @@ def test_an_edited_launch_of_a_leader_goes_with_its_copy() -> None:
     assert "leaderTemplate" not in left["spec"]["leaderWorkerTemplate"]
 
 
+def without_labels(stored: Object, live: Object) -> Object | None:
+    """Replace an object by an exported file without labels."""
+    return clients.replace(stored, changed(live, "metadata.labels", {}))
+
+
 @APPLIES
 @pytest.mark.parametrize(
-    "files", [(), (clients.client_side_apply,)], ids=["by hand", "with an exported file"]
+    "files",
+    [(), (clients.client_side_apply,), (without_labels,)],
+    ids=["by hand", "with an exported file", "with one without labels"],
 )
 @pytest.mark.parametrize(
     "annotations",
@@ -561,6 +568,7 @@ def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
     back = applied(ejected, own, apply)
 
     assert list(differences(expanded, back)) == []
+    assert "FI520" not in {finding.code for finding in check(back, ejected)}
     plain = opted_out(back)
     assert "leaderTemplate" not in plain["spec"]["leaderWorkerTemplate"]
     assert [words(engine) for engine in engines_of(plain)] == [words(container())]
