@@ -463,6 +463,18 @@ def test_a_renamed_container_without_a_launch_is_reverted() -> None:
     assert not list(differences(opted_out(created(other)), left))
 
 
+def test_engines_that_were_renamed_past_the_webhooks_are_launched_as_one_again() -> None:
+    stored = created(file(PROBED))
+    for field in TEMPLATES:
+        rename(stored["spec"]["leaderWorkerTemplate"][field])
+
+    leader, worker = engines_of(applied(stored, file({**PROBED, "image": "vllm/vllm-openai:v0.20.2"})))
+
+    assert (leader["name"], leader["image"]) == (worker["name"], worker["image"])
+    assert "--nnodes" in leader["args"]
+    assert "--nnodes" in worker["args"]
+
+
 def test_an_empty_list_of_the_author_stays_after_opting_out() -> None:
     emptied = changed(file(), "spec.leaderWorkerTemplate.workerTemplate.spec.volumes", [])
 

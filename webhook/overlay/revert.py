@@ -297,9 +297,13 @@ def _template(
         return _Template(sides, template, {}, is_exported=True)
     original, launches, renaming = sides.ours, before.launches.get(name, {}), None
     if held or template is not before.base[name]:
+        there = containers_of(sides.base)  # past the webhooks, a container may have got another name
+        launches = {key: origin for key, origin in launches.items() if key in there}
         renaming = renamed(sides, before.added.get(name, ())) or as_worker
         if renaming:
-            sides = Sides(*(with_name(side, *renaming) if isinstance(side, dict) else side for side in sides))
+            old, new = renaming
+            sides = Sides(*(with_name(side, old, new) if isinstance(side, dict) else side for side in sides))
+            launches = {new if key == old else key: origin for key, origin in launches.items()}
         original, launches = merge_template(without_edits(sides, put_on), launches)
         now, then = containers_of(original), containers_of(sides.ours)
         for key, origin in launches.items():  # the field that no launch replaces may be edited too
@@ -372,14 +376,16 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
     if leader.renamed != worker.renamed and leader.renamed and leader.renamed[1] in leader.launches:
         return None
     leaders, workers = containers_of(leader.original), containers_of(worker.original)
-    edited = [name for name, origin in leader.launches.items() if origin == "edited" and name in workers]
-    own = [name for name in edited if worker.launches.get(name, "injected") != "injected"]
-    if "written" in leader.launches.values() or any(
-        arguments(leaders[name]) != arguments(workers[name]) for name in own
-    ):
+    if "written" in leader.launches.values():
         return None
     then, now = containers_of(leader.sides.ours), containers_of(worker.sides.ours)
-    known = (name for name in edited if arguments(then[name]) == arguments(now[name]))
+    edited = [name for name, origin in leader.launches.items() if origin == "edited" and name in workers]
+    known = [name for name in edited if name in now and arguments(then[name]) == arguments(now[name])]
+    stored = [name for name in known if arguments(workers[name]) == arguments(now[name])]
+    shared = {"injected": edited, "written": stored}  # written past the webhooks, and not by this write
+    own = [name for name in edited if name not in shared.get(worker.launches.get(name, "injected"), ())]
+    if any(arguments(leaders[name]) != arguments(workers[name]) for name in own):
+        return None
     rest = [name for name in known if name not in own]
     return replace(worker, original=_with_arguments(worker.original, leader.original, rest))
 

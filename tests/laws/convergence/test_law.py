@@ -406,6 +406,18 @@ MENDED = {
         Step(APPLY, "parallelism", "tensor=4,data=4,dataLocal=2", bypasses=True),
         Step("json patch", "parallelism of all"),
     ),
+    "a leader that its author adds past the webhooks, when the engine is renamed": sequence(
+        File(Pod(probes=("readinessProbe",))),
+        "helm",
+        Step("helm", "leader template", "same", bypasses=True),
+        Step("edit", "rename engine"),
+    ),
+    "an edit of the leader's arguments, after its author wrote the workers' past the webhooks": sequence(
+        File(Pod(probes=("readinessProbe",))),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, SAME, bypasses=True),
+        Step("edit", "flag of leader"),
+    ),
     "the order of the leader's variables beside templates', where an apply puts some before others": sequence(
         File(refs="base"),
         APPLY,
