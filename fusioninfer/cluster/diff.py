@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from fusioninfer.cluster.eject import SET_BY_CLIENTS, manifest
-from fusioninfer.cluster.reader import Reader, why
+from fusioninfer.cluster.reader import FAILED, Reader, why
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
 from fusioninfer.cluster.text import WRITTEN, described, name_of, service_of
 from fusioninfer.lint.documents import Document
@@ -21,7 +21,7 @@ from intent.errors import counted
 from intent.resource import kind_of
 from intent.service.member import ServiceKey
 from intent.shapes import annotations, decoded, listed, mapping, metadata, text
-from kube.client import NO_ANSWER, ApiError
+from kube.client import ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.decide import ApplyHistory, Attempt, Skip, Write, before_dry_run, decide, prunable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, part_of
@@ -136,7 +136,7 @@ class Comparison:
         """
         try:
             return {key: obj[key] for key in ("apiVersion", "kind")} | await self.reader.send(request)
-        except (ApiError, *NO_ANSWER) as error:
+        except FAILED as error:
             is_right = isinstance(error, ApiError) and error.code == FORBIDDEN and obj["kind"] not in WRITTEN
             messages = self.notes if is_right else self.errors
             messages.append(f"{described(obj)}: not compared: {why(error)}")

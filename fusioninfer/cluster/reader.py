@@ -19,6 +19,8 @@ TOGETHER: Final = 8
 """The number of requests that are sent at once."""
 LOG_LINES: Final = 40
 LOG_BYTES: Final = 16 * 1024
+FAILED: Final = (ApiError, *NO_ANSWER, ValueError)
+"""The errors of a request. A ValueError: what came is no JSON, such as the page of a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Reader:
         """Return the version of the API server. Raises `UnreachableError`."""
         try:
             return await self.client.call(get("/version"))
-        except (ApiError, *NO_ANSWER) as error:
+        except FAILED as error:
             raise UnreachableError(f"cannot read the cluster: {why(error)}") from error
 
     async def one(self, path: str) -> Answer:
@@ -72,7 +74,7 @@ class Reader:
         return await self._answer(self._every(path, label, fields), path)
 
     async def send(self, request: Request) -> Object:
-        """Send a dry run, or the write of `refresh`. Raises `ApiError`, or one of `NO_ANSWER`."""
+        """Send a dry run, or the write of `refresh`. Raises one of `FAILED`."""
         async with self.limit:
             return await self.client.call(request)
 
@@ -88,7 +90,7 @@ class Reader:
         try:
             async with self.limit:
                 return await self.client.text(Request("get", f"{path}/log", query))
-        except (ApiError, *NO_ANSWER):
+        except FAILED:
             return ""
 
     async def _answer(self, reading: Awaitable[Answer], path: str) -> Answer:
@@ -99,7 +101,7 @@ class Reader:
             if error.code == NOT_FOUND:
                 return Answer(served=error.named)
             return Answer(unknown=why(error))
-        except (*NO_ANSWER, orjson.JSONDecodeError, ValueError) as error:
+        except FAILED as error:
             return Answer(unknown=f"no answer for {path}: {why(error)}")
 
     async def _one(self, path: str) -> Answer:
@@ -118,4 +120,6 @@ def why(error: BaseException) -> str:
         cause = error.os_error
         said = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else str(cause)
         return f"cannot connect to {error.host}:{error.port}: {said}"
+    if isinstance(error, orjson.JSONDecodeError):
+        return "what came is no JSON; check the server of the context in the kubeconfig"
     return str(error) or type(error).__name__

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.reader import NotFoundError, Reader, UnreachableError, why
+from fusioninfer.cluster.reader import FAILED, NotFoundError, Reader, UnreachableError, why
 from fusioninfer.cluster.text import WRITTEN, is_named, name_of
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
 from intent.applied import TemplateVersion, base_of, recorded
 from intent.shapes import annotations, listed, mapping, metadata, text
-from kube.client import NO_ANSWER, ApiError
 from kube.request import Request
 from sync.kinds import LWS
 
@@ -112,5 +111,5 @@ async def _annotated(reader: Reader, path: str, uid: str, **query: str) -> tuple
     body = {"metadata": {"annotations": {REFRESH: value}, **({"uid": uid} if uid else {})}}
     try:
         return await reader.send(Request("patch", path, {"fieldManager": MANAGER, **query}, body)), ""
-    except (ApiError, *NO_ANSWER) as error:
+    except FAILED as error:
         return {}, why(error)

@@ -10,12 +10,12 @@ from typing import Final
 from fusioninfer.cluster.check.components import DEFINITIONS
 from fusioninfer.cluster.check.facts import Facts, webhooks
 from fusioninfer.cluster.check.installed import lease_path
-from fusioninfer.cluster.reader import Answer, Reader, why
+from fusioninfer.cluster.reader import FAILED, Answer, Reader, why
 from intent import Object
 from intent.annotations import SERVICE
 from intent.names import api_path
 from intent.shapes import mapping, text
-from kube.client import NO_ANSWER, ApiError
+from kube.client import ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
 from webhook.review import CALLED_FROM
@@ -93,6 +93,6 @@ async def _trial(reader: Reader, home: str) -> Facts:
         stored = await reader.send(sent)
         warned = await asyncio.gather(*(reader.warnings(sent) for _ in range(TIMES)))
         return Facts({"trial": Answer((stored,))}, peers=tuple(sorted({*_PEER.findall(str(warned))})))
-    except (ApiError, *NO_ANSWER) as error:
+    except FAILED as error:
         is_answer = isinstance(error, ApiError) and error.code != FORBIDDEN
         return Facts(problem=why(error)) if is_answer else Facts({"trial": Answer(unknown=why(error))})

@@ -84,3 +84,28 @@ async def test_control_characters_of_the_cluster_are_not_printed(command: Comman
     result = await command("check")
 
     assert "\x1b[31m" not in result.stdout
+
+
+@pytest.mark.parametrize("words", [("check",), ("why", "r1"), ("eject", "r1"), ("refresh", "--dry-run")])
+async def test_a_page_in_place_of_json_is_said_with_its_remedy(
+    api: Api, command: Command, words: tuple[str, ...]
+) -> None:
+    """So answers a proxy that asks for a login, or another server at the address."""
+    api.fault = lambda _request: web.Response(text="<html>", content_type="text/html")
+
+    result = await command(*words)
+
+    problem = "cannot read the cluster: what came is no JSON; check the server of the context"
+    assert (result.exit_code, problem in result.stderr) == (2, True), result.stderr
+
+
+async def test_a_page_in_place_of_the_dry_run_is_unknown(cluster: Api, command: Command) -> None:
+    def page(request: web.Request) -> web.StreamResponse | None:
+        return web.Response(text="<html>") if request.method == "POST" else None
+
+    cluster.fault = page
+
+    result = await command("check", "-o", "json")
+
+    assert "internal error" not in result.stderr
+    assert result.exit_code == 1
