@@ -44,6 +44,7 @@ from webhook.overlay.merge3 import (
     arguments,
     carried,
     launched,
+    launcher_words,
     lost_volumes,
     merge3,
     merge_template,
@@ -304,8 +305,11 @@ def _template(
             old, new = renaming
             sides = Sides(*(with_name(side, old, new) if isinstance(side, dict) else side for side in sides))
             launches = {new if key == old else key: origin for key, origin in launches.items()}
+        mine = launches if name == LEADER else {}
         original, launches = merge_template(without_edits(sides, put_on), launches)
         now, then = containers_of(original), containers_of(sides.ours)
+        plain = (key for key in now if mine.get(key) == "written" and not launcher_words(arguments(now[key])))
+        launches |= dict.fromkeys(plain, "written")  # a leader of its author's stays theirs when it is edited
         for key, origin in launches.items():  # the field that no launch replaces may be edited too
             if origin == "injected" and key in now and arguments(now[key]) != arguments(then[key]):
                 launches[key] = "edited"

@@ -412,6 +412,12 @@ MENDED = {
         Step("helm", "leader template", "same", bypasses=True),
         Step("edit", "rename engine"),
     ),
+    "an edit of a leader that its author added past the webhooks": sequence(
+        File(Pod(probes=("readinessProbe",))),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "leader template", "other", bypasses=True),
+        Step("edit", "append to leader"),
+    ),
     "an edit of the leader's arguments, after its author wrote the workers' past the webhooks": sequence(
         File(Pod(probes=("readinessProbe",))),
         CLIENT_SIDE,
