@@ -20,7 +20,7 @@ TOGETHER: Final = 8
 LOG_LINES: Final = 40
 LOG_BYTES: Final = 16 * 1024
 FAILED: Final = (ApiError, *NO_ANSWER, ValueError)
-"""The errors of a request. A ValueError: what came is no JSON, such as the page of a proxy."""
+"""The errors of a request. A ValueError: the answer is not JSON, such as the page of a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +121,5 @@ def why(error: BaseException) -> str:
         said = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else str(cause)
         return f"cannot connect to {error.host}:{error.port}: {said}"
     if isinstance(error, orjson.JSONDecodeError):
-        return "what came is no JSON; check the server of the context in the kubeconfig"
+        return "the answer is not JSON; check the server of the context in the kubeconfig"
     return str(error) or type(error).__name__

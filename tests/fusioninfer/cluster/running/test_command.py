@@ -95,7 +95,7 @@ async def test_a_page_in_place_of_json_is_said_with_its_remedy(
 
     result = await command(*words)
 
-    problem = "cannot read the cluster: what came is no JSON; check the server of the context"
+    problem = "cannot read the cluster: the answer is not JSON; check the server of the context"
     assert (result.exit_code, problem in result.stderr) == (2, True), result.stderr
 
 
