@@ -19,7 +19,7 @@ and volumes may have any, which means nothing.
 The side laws hold for B alone, unless the expected object violates them too, since its author wrote it so.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from intent import Object
@@ -138,6 +138,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 
+Items = Mapping[Any, Object]
+"""The items of a list by their keys, in its order."""
+
+
 class Orders(NamedTuple):
     """The objects that decide the order of the expected one, or the values of one field in them."""
 
@@ -163,7 +167,8 @@ def in_order(expected: Any, orders: Orders, field: str = "") -> Any:
 
     Another order restarts pods. The author's items have another one if their author changed it; those of
     another webhook, which A has too, are not the author's. A list in a template that changes in another way
-    too may also have the order of a CREATE, or that in which its items, or the author's alone, were sent.
+    too may also have the order of a CREATE, or that in which its items were sent; or the author's items as
+    they were sent, among the others of a CREATE.
     """
     if isinstance(expected, dict):
         maps = orders.of(lambda one: one if isinstance(one, dict) else {})
@@ -179,12 +184,18 @@ def in_order(expected: Any, orders: Orders, field: str = "") -> Any:
     is_reordered = _order(own, earlier) != _order(earlier, own)
     if is_reordered or _not_of_others(now) == _not_of_others(found):
         return [*found.values()]
-    for known in (sent, own) if now else ():
-        new = [key for key in found if key not in known]
-        as_sent = [key for key in sent if key in found and key not in new]
-        if [*now] in (new + as_sent, as_sent + new):
-            return [found[key] for key in now]
+    new = [key for key in found if key not in sent]
+    as_sent = [key for key in sent if key in found]
+    if now and ([*now] in (new + as_sent, as_sent + new) or _is_as_sent(own, sent, now, found)):
+        return [found[key] for key in now]
     return [found[key] for key in kept]
+
+
+def _is_as_sent(own: Items, sent: Items, now: Items, created: Items) -> bool:
+    """Return whether the author's items have the order of what was sent, and the others that of a CREATE."""
+    mine, theirs = ([key for key in items if key in own] for items in (now, sent))
+    others, then = ([key for key in items if key not in own] for items in (now, created))
+    return (mine, others) == ([key for key in theirs if key in created], then)
 
 
 def moved(before: Any, now: Any, field: str = "") -> bool:
@@ -198,7 +209,7 @@ def moved(before: Any, now: Any, field: str = "") -> bool:
     return is_other or any(moved(then[key], there[key]) for key in then.keys() & there.keys())
 
 
-def _order(items: dict[Any, Object], others: dict[Any, Object]) -> list[Any]:
+def _order(items: Items, others: Items) -> list[Any]:
     """Return the keys of the items that are among others too, and that another webhook does not add."""
     return [key for key in _not_of_others(items) if key in others]
 
@@ -207,7 +218,7 @@ def _field(key: Any) -> Callable[[Any], Any]:
     return lambda value: value.get(key)
 
 
-def _not_of_others(items: dict[Any, Object]) -> list[Any]:
+def _not_of_others(items: Items) -> list[Any]:
     """Return the keys of the items that another webhook does not add."""
     return [key for key, item in items.items() if not _is_of_others(item)]
 

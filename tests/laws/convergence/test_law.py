@@ -430,6 +430,13 @@ MENDED = {
         Step("replace by hand", "env of all"),
         Step(APPLY, "worker env", (("HF_HOME", "/cache"), ("LOG", "debug"))),
     ),
+    "the order of an author's variable among injected ones, when the launcher changes": sequence(
+        File(source="hf://org/M2:v1", refs="base", leader=Pod()),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "leader env", (("VLLM_HOST_IP", "10.0.0.1"),)),
+        Step(CLIENT_SIDE, "parallelism", "tensor=4,data=4,dataLocal=2"),
+        Step(CLIENT_SIDE, "parallelism", "pipeline=2,dataRPCPort=6000"),
+    ),
     "the order of variables where another webhook's changes places": sequence(
         File(Pod(env=(("HF_HOME", "/cache"), ("LOG", "debug"))), leader=Pod(), refs="base"),
         CLIENT_SIDE,
