@@ -350,17 +350,14 @@ def _lost_parts(expansion: Expansion, put_on: Overlay, write: Write, before: Rev
     edited = tuple(
         f"/spec/leaderWorkerTemplate/{field}/" for field, pair in parts_of.items() if _is_expanded(*pair)
     )
-
-    def lacks(part: Overlay) -> Overlay:
-        return difference(live, merge(live, with_kept(part, write.reverted)))
-
-    def stands(part: Overlay) -> bool:
-        lost = patch(live, merge(live, with_kept(part, write.reverted)))
-        removed = any(operation["path"].startswith(edited) and _adds_item(operation) for operation in lost)
-        return not lost or (is_on(old, with_kept(part, before)) and not removed)
-
-    parts = {name: part.put_on for name, part in expansion.reduced(put_on).parts.items()}
-    return {name: lacks(part) for name, part in parts.items() if not stands(part)}
+    lost: dict[str, Overlay] = {}
+    for name, part in expansion.reduced(put_on).parts.items():
+        whole = merge(live, with_kept(part.put_on, write.reverted))
+        lacks = patch(live, whole)
+        removed = any(operation["path"].startswith(edited) and _adds_item(operation) for operation in lacks)
+        if lacks and (removed or not is_on(old, with_kept(part.put_on, before))):
+            lost[name] = difference(live, whole)
+    return lost
 
 
 def _adds_item(operation: Operation) -> bool:
