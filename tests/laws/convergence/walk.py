@@ -483,12 +483,12 @@ def _not_admitted(
 
 
 def _with_copy(lws: Object) -> Object:
-    """Return the object with the leader's template as a copy of the workers'."""
+    """Return the object with its leader's template, if it has one, as a copy of the workers'."""
+    if not _has_leader(lws):
+        return lws
     group = lws["spec"]["leaderWorkerTemplate"]
-    copied_group = (
-        {**group, "leaderTemplate": group["workerTemplate"]} if "leaderTemplate" in group else group
-    )
-    return {**lws, "spec": {**lws["spec"], "leaderWorkerTemplate": copied_group}}
+    whole = {**group, "leaderTemplate": group["workerTemplate"]}
+    return {**lws, "spec": {**lws["spec"], "leaderWorkerTemplate": whole}}
 
 
 def _has_leader(lws: Object | None) -> bool:
@@ -539,7 +539,8 @@ def _compared(world: World, before: World, sent: Object | None) -> tuple[Outcome
     is_restart = before.b is not None and laws.restarts(before.b, world.b)
     is_moved = before.a is not None and laws.moved(before.a, world.a)
     ordered = sent if sent is None or _has_leader(world.a) else _with_copy(sent)
-    unordered, pods = laws.VOLUMES if is_restart else (), (ordered, world.b) if is_restart or is_moved else ()
+    unordered = laws.VOLUMES if is_restart else ()
+    pods = (ordered, world.b) if is_restart or is_moved else ()
     for a in (world.a, laws.with_others_last(world.a)):
         made = expected = world.expected(a)
         if made and before.b:
