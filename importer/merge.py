@@ -8,8 +8,9 @@ Two systems do this, with Go structs from which zero values are left out first:
   appended, but arguments of the later layer come first, and its command replaces that of the base.
 
 In both a pointer to a zero value is a value, and keys of maps keep theirs. Items are named by the first of
-their keys: a port by its number. It differs on purpose where the API server would refuse the result: `value`
-and `valueFrom` replace each other, and llm-d's volumes and mounts are added once.
+their keys in KServe: a port by its number. It differs on purpose where the API server would refuse the
+result: `value` and `valueFrom` replace each other, and in llm-d an item with the keys of another, such as a
+volume or a port, is added once.
 """
 
 from collections.abc import Mapping
@@ -17,13 +18,13 @@ from functools import partial, reduce
 from typing import Any, Final, NamedTuple
 
 from importer.leaves import Tree, plain, value_at
-from intent.tree import MERGE_KEYS
+from intent.tree import KEY_DEFAULTS, MERGE_KEYS
 
 
 class System(NamedTuple):
     """What a system does with lists."""
 
-    keys: Mapping[str, str]
+    keys: Mapping[str, tuple[str, ...]]
     """The lists whose items merge, with the fields that name an item."""
     whole: frozenset[str] = frozenset()
     """Those of which an item replaces that of the base."""
@@ -31,9 +32,16 @@ class System(NamedTuple):
     """Whether the base comes first, and lists without names are appended."""
 
 
-_KEYS: Final = {field: keys[0] for field, keys in MERGE_KEYS.items()}
-KSERVE: Final = System(_KEYS)
-LLM_D: Final = System({**_KEYS, "parentRefs": "name"}, frozenset({"volumes", "volumeMounts"}), appends=True)
+KSERVE: Final = System({field: keys[:1] for field, keys in MERGE_KEYS.items()})
+LLM_D: Final = System(
+    {
+        **MERGE_KEYS,
+        "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+        "parentRefs": ("name",),
+    },
+    frozenset({"volumes", "volumeMounts"}),
+    appends=True,
+)
 POINTERS: Final = frozenset(
     {
         *("replicas", "minReplicas", "tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "enabled"),
@@ -81,15 +89,19 @@ def _objects(system: System, field: str, below: dict[str, Tree], above: dict[str
 
 
 def _lists(system: System, field: str, below: list[Tree], above: list[Tree]) -> Tree:
-    if key := system.keys.get(field):
-        base, over = ({_name(item, key): item for item in items} for items in (below, above))
-        names = base | over if system.appends else over | base
-        return [_over(system, field, base.get(name), over.get(name)) for name in names]
+    if keys := system.keys.get(field):
+        base, over = ([(_name(item, keys), item) for item in items] for items in (below, above))
+        known, last = dict(base), dict(over)
+        if system.appends:
+            merged_items = [_over(system, field, item, last.get(name)) for name, item in base]
+            return [*merged_items, *(item for name, item in over if name not in known)]
+        return [_over(system, field, known.get(name), last.get(name)) for name in last | known]
     if not system.appends or field == "command":
         return above
     return [*above, *below] if field == "args" else [*below, *above]
 
 
-def _name(item: Tree, key: str) -> Any:
-    name = value_at(item, key) if isinstance(item, dict) else plain(item)
-    return name if isinstance(name, str | int) else id(item)
+def _name(item: Tree, keys: tuple[str, ...]) -> Any:
+    values = [value_at(item, key) or KEY_DEFAULTS.get(key) for key in keys]
+    name = tuple(values if isinstance(item, dict) else [plain(item)])
+    return name if all(isinstance(value, str | int) for value in name) else id(item)

@@ -19,6 +19,7 @@ DIFFERENCES: Final[dict[str, str]] = {
     "M16: a source in place of a value": "the same",
     "M18: a volume of the same name": "mergo adds it again, which the API server denies",
     "a mount of the same path": "the same",
+    "a port of the same number and protocol": "the same",
 }
 """The cases of `tests.importer.test_llmd` in which ours differs, with the reason."""
 Pair = tuple[str, Object, Object]
@@ -40,7 +41,7 @@ def ours(program: Path, pairs: Sequence[Pair]) -> list[Object]:
     return by_mergo(program, made)
 
 
-OF_PODS: Final = ("containers", "volumes")
+OF_PODS: Final = ("containers", "volumes", "topologySpreadConstraints")
 
 
 def deployment(fragment: Object) -> Object:

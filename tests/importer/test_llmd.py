@@ -244,6 +244,36 @@ MERGES: Final[dict[str, tuple[Object, Object, Object]]] = {
         {"volumeMounts": [{"name": "b", "mountPath": "/m"}]},
         {"volumeMounts": [{"name": "b", "mountPath": "/m"}]},
     ),
+    "ports of one number": (
+        {"ports": [{"containerPort": 1, "protocol": "TCP"}, {"containerPort": 1, "protocol": "UDP"}]},
+        {"ports": [{"containerPort": 2, "protocol": "TCP"}, {"containerPort": 2, "protocol": "UDP"}]},
+        {
+            "ports": [
+                *({"containerPort": 1, "protocol": protocol} for protocol in ("TCP", "UDP")),
+                *({"containerPort": 2, "protocol": protocol} for protocol in ("TCP", "UDP")),
+            ]
+        },
+    ),
+    "another protocol": (
+        {"ports": [{"containerPort": 1}]},
+        {"ports": [{"containerPort": 1, "protocol": "UDP"}]},
+        {"ports": [{"containerPort": 1}, {"containerPort": 1, "protocol": "UDP"}]},
+    ),
+    "a port of the same number and protocol": (
+        {"ports": [{"containerPort": 1}]},
+        {"ports": [{"containerPort": 1, "protocol": "TCP", "name": "http"}]},
+        {"ports": [{"containerPort": 1, "protocol": "TCP", "name": "http"}]},
+    ),
+    "constraints of one topology": (
+        {"topologySpreadConstraints": [{"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]},
+        {"topologySpreadConstraints": [{"topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]},
+        {
+            "topologySpreadConstraints": [
+                {"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
+                {"topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"},
+            ]
+        },
+    ),
     "envFrom": (
         {"envFrom": [{"prefix": "a"}]},
         {"envFrom": [{"prefix": "b"}]},
@@ -257,6 +287,17 @@ MERGES: Final[dict[str, tuple[Object, Object, Object]]] = {
 @pytest.mark.parametrize(("below", "above", "expected"), MERGES.values(), ids=MERGES)
 def test_a_service_is_merged_over_its_base(below: Object, above: Object, expected: Object) -> None:
     assert plain(merged(LLM_D, tagged(0, below), tagged(1, above))) == expected
+
+
+def test_sections_of_one_gateway_stay_each() -> None:
+    sections = [{"name": "web", "sectionName": "http"}, {"name": "web", "sectionName": "https"}]
+    others = [{"name": "other", "sectionName": "http"}, {"name": "other", "sectionName": "https"}]
+    below = {"parentRefs": sections}
+    above = {"parentRefs": [{"name": "web", "namespace": "infra"}, *others]}
+
+    assert plain(merged(LLM_D, tagged(0, below), tagged(1, above))) == {
+        "parentRefs": [*({**section, "namespace": "infra"} for section in sections), *others]
+    }
 
 
 # --- the output ---------------------------------------------------------------------------------------
