@@ -7,10 +7,10 @@ Two systems do this, with Go structs from which zero values are left out first:
 - llm-d: mergo with override and append. Items of the base come first; lists whose items have no names are
   appended, but arguments of the later layer come first, and its command replaces that of the base.
 
-In both a pointer to a zero value is a value, and keys of maps keep theirs. Items are named by the first of
-their keys in KServe: a port by its number. It differs on purpose where the API server would refuse the
-result: `value` and `valueFrom` replace each other, and in llm-d an item with the keys of another, such as a
-volume or a port, is added once.
+In both keys of maps keep zero values. In KServe a pointer to one is a value, and items are named by the first
+of their keys: a port by its number. It differs on purpose where the API server would refuse the result:
+`value` and `valueFrom` replace each other, and in llm-d an item with the keys of another, such as a volume or
+a port, is added once.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from intent.tree import KEY_DEFAULTS, MERGE_KEYS
 
 
 class System(NamedTuple):
-    """What a system does with lists."""
+    """What a system does with lists, and with pointers."""
 
     keys: Mapping[str, tuple[str, ...]]
     """The lists whose items merge, with the fields that name an item."""
@@ -30,18 +30,10 @@ class System(NamedTuple):
     """Those of which an item replaces that of the base."""
     appends: bool = False
     """Whether the base comes first, and lists without names are appended."""
+    pointers: frozenset[str] = frozenset()
+    """Fields whose zero values are values."""
 
 
-KSERVE: Final = System({field: keys[:1] for field, keys in MERGE_KEYS.items()})
-LLM_D: Final = System(
-    {
-        **MERGE_KEYS,
-        "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-        "parentRefs": ("name",),
-    },
-    frozenset({"volumes", "volumeMounts"}),
-    appends=True,
-)
 POINTERS: Final = frozenset(
     {
         *("replicas", "minReplicas", "tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "enabled"),
@@ -53,7 +45,17 @@ POINTERS: Final = frozenset(
         *("sectionName", "namespace", "kind", "port", "runtimeClassName", "storageClassName", "sizeLimit"),
     }
 )
-"""Fields that are pointers in Go: their zero values are values."""
+"""Fields that are pointers in Go."""
+KSERVE: Final = System({field: keys[:1] for field, keys in MERGE_KEYS.items()}, pointers=POINTERS)
+LLM_D: Final = System(
+    {
+        **MERGE_KEYS,
+        "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+        "parentRefs": ("name",),
+    },
+    frozenset({"volumes", "volumeMounts"}),
+    appends=True,
+)
 _MAPS: Final = frozenset(
     {"labels", "annotations", "matchLabels", "nodeSelector", "requests", "limits", "parameters"}
 )
@@ -73,7 +75,11 @@ def _over(system: System, field: str, below: Tree, above: Tree) -> Tree:
     if isinstance(above, list):
         return _lists(system, field, below, above) if isinstance(below, list) else above
     value = plain(above)
-    wins = value or (value == {} and not isinstance(below, dict)) or (field in POINTERS and value is not None)
+    wins = (
+        value
+        or (value == {} and not isinstance(below, dict))
+        or (field in system.pointers and value is not None)
+    )
     return above if wins or plain(below) is None else below
 
 

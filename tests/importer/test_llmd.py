@@ -279,6 +279,11 @@ MERGES: Final[dict[str, tuple[Object, Object, Object]]] = {
         {"envFrom": [{"prefix": "b"}]},
         {"envFrom": [{"prefix": "a"}, {"prefix": "b"}]},
     ),
+    "a pointer to false": (
+        {"securityContext": {"runAsNonRoot": True}},
+        {"securityContext": {"runAsNonRoot": False}},
+        {"securityContext": {"runAsNonRoot": True}},
+    ),
     "false": ({"tty": True}, {"tty": False}, {"tty": True}),
     "null": ({"resources": {"limits": {}}}, {"resources": None}, {"resources": {"limits": {}}}),
 }
