@@ -162,7 +162,7 @@ def out_of_service(node: Object) -> str:
 
 
 def supplies(nodes: Iterable[Object], pods: Iterable[Object]) -> tuple[Supply, ...]:
-    """Return the nodes that take pods, with what the pods on them request that have not ended."""
+    """Return the nodes that take pods, with what `pods` on them request: those that have not ended."""
     used = defaultdict[str, Amounts](Amounts)
     for spec in (mapping(pod.get("spec")) for pod in pods):
         used[text(spec.get("nodeName"))].update(requests(spec))

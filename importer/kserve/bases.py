@@ -23,7 +23,7 @@ _NO_PIPELINE: Final = (
     "InferenceService instead"
 )
 _NOT_SHIPPED: Final = "worker-pipeline-parallel"
-"""The preset that KServe asks for, and does not install."""
+"""The end of the names of presets that KServe asks for, and does not install."""
 _OVERRIDDEN: Final = overridden("another base, or the service, has a value for it")
 
 
