@@ -114,7 +114,7 @@ def bound(name: str, where: str, gpus: int = 8) -> Object:
 def cluster(api: Api) -> Api:  # noqa: F811 - the fixture
     """A cluster of seven nodes, of which one is cordoned and one is in use, with a pod that waits.
 
-    Of two pods that have ended it tells those who do not leave such pods out.
+    It lists two pods that have ended, unless the request leaves such pods out.
     """
     lists = {
         "/api/v1/nodes": [*(node(f"n{at}") for at in range(6)), node("n6", unschedulable=True)],
