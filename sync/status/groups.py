@@ -86,16 +86,14 @@ def _view(role: RoleIntent, lws: LeaderWorkerSet | None, pods: tuple[ObservedPod
             found[pod.group].append(pod)
     groups = tuple(tuple(found[index]) for index in sorted(found))
     whole = [group for group in groups if not absent(group, role)]
-    placed = {group[0].group for group in whole if all(pod.scheduled for pod in group)}
-    waiting = [
-        group for group in groups if group[0].group not in placed and any(not pod.scheduled for pod in group)
-    ]
+    placed = sum(all(pod.scheduled for pod in group) for group in whole)
+    waiting = [group for group in groups if not all(pod.scheduled for pod in group)]
     cheapest = min((_wait([group], role) for group in waiting), key=_cost, default=None)
     scaled = lws.replicas if lws and (lws.scaler or role.replicas is None) else role.replicas
     return RoleView(
         *(role, lws, pods, groups),
         desired=1 if scaled is None else scaled,
-        placed=len(placed),
+        placed=placed,
         ready=sum(all(pod.ready for pod in group) for group in whole),
         wait=_wait(waiting, role) if placed and waiting else cheapest,
     )
