@@ -1,4 +1,4 @@
-"""The subcommand `demo`: what admission makes of the examples, and what the controller would create."""
+"""The subcommand `demo`: what admission makes of the examples, and the PodGroups of the controller."""
 
 from difflib import unified_diff
 from pathlib import Path
