@@ -69,6 +69,7 @@ UNDECLARED: Final = "field not declared in schema"
 DENIED: Final = "admission webhook "
 """How the message of a denial begins, whose code and reason are any (`k8s.io/apiserver`
 `pkg/admission/plugin/webhook/errors/statuserror.go`)."""
+FORBIDDEN: Final = 403
 NOT_FOUND: Final = 404
 NAMELESS: Final[Object] = {
     "reason": "NotFound",

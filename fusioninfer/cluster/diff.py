@@ -21,7 +21,7 @@ from intent.errors import counted
 from intent.resource import kind_of
 from intent.service.member import ServiceKey
 from intent.shapes import annotations, decoded, listed, mapping, metadata, text
-from kube.client import ApiError
+from kube.client import FORBIDDEN, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create
 from sync.decide import ApplyHistory, Attempt, Skip, Write, before_dry_run, decide, prunable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, part_of
@@ -36,9 +36,7 @@ from webhook.overlay.written import LAST_APPLIED
 RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
 """Annotations that only record what the other fields have."""
 DELETED: Final = {"deletionTimestamp": "1970-01-01T00:00:00Z"}
-FORBIDDEN: Final = 403
 KUBECTL: Final = "kubectl"
-
 
 Change = tuple[Object | None, Object | None]
 """One object as it is stored and as it would be, without noise. None: it is created, or deleted."""

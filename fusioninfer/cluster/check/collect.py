@@ -15,7 +15,7 @@ from intent import Object
 from intent.annotations import SERVICE
 from intent.names import api_path
 from intent.shapes import mapping, text
-from kube.client import ApiError
+from kube.client import FORBIDDEN, ApiError
 from kube.request import create
 from sync.kinds import DEPLOYMENT, LWS, OUTPUTS
 from webhook.review import CALLED_FROM
@@ -43,7 +43,6 @@ TRIAL: Final[Object] = {
 """The LeaderWorkerSet of the dry run. It asks from where its review comes."""
 TIMES: Final = 4
 """Dry runs, which may reach several API servers, and come through several agents of a tunnel."""
-FORBIDDEN: Final = 403
 _PEER: Final = re.compile(r"called from ([0-9A-Fa-f.:]+)")
 
 
