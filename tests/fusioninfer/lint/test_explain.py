@@ -13,6 +13,7 @@ from fusioninfer.cli import main
 from fusioninfer.lint import documents, explain, offline
 from intent.settings import Settings
 from intent.tree import COPY, LIST_KEYS
+from tests.builders import lws
 from tests.builders.documents import read_files
 from tests.builders.templates import template
 from tests.golden.test_golden import CASES, inputs
@@ -226,24 +227,12 @@ def test_the_command_writes_what_the_text_has_as_json() -> None:
 
 
 def test_the_templates_are_those_of_the_namespace(tmp_path: Path) -> None:
-    engine = {"name": "vllm", "image": "vllm/vllm-openai:v0.17.1", "command": ["vllm", "serve"]}
-    gpus = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
-    args = {name: [f"org/{name}", "--tensor-parallel-size", "2"] for name in "ab"}
-    pods = {name: {"containers": [engine | gpus | {"args": words}]} for name, words in args.items()}
-    templates = [
-        template({"for": "common", "template": {"spec": spec}}, namespace=name) for name, spec in pods.items()
-    ]
-    lws = {
-        "apiVersion": "leaderworkerset.x-k8s.io/v1",
-        "kind": "LeaderWorkerSet",
-        "metadata": {
-            "name": "w",
-            "annotations": {"fusioninfer.io/service": "s", "fusioninfer.io/base-refs": "base"},
-        },
-        "spec": {"leaderWorkerTemplate": {"size": 2, "workerTemplate": {}}},
-    }
+    args = {name: [f"org/{name}", "--tensor-parallel-size", "16"] for name in "ab"}
+    pods = {name: lws.template(lws.container(args=words)) for name, words in args.items()}
+    templates = [template({"for": "common", "template": pods[name]}, namespace=name) for name in pods]
+    short = lws.changed(lws.lws(base_refs="base"), lws.WORKER, {})
     file = tmp_path / "a.yaml"
-    file.write_text(documents.write_yaml([*templates, lws]))
+    file.write_text(documents.write_yaml([*templates, short]))
 
     answer = CliRunner().invoke(main, ["explain", "-n", "a", str(file)])
 
