@@ -102,7 +102,7 @@ def project(obj: Object) -> ObservedPod:
         ready=ready.get("status") == "True",
         scheduled=bool(text(spec.get("nodeName"))),
         held=shortened(placed.get("message")) if placed.get("status") == "False" else "",
-        accelerators=accelerators(spec),
+        accelerators=_accelerators(spec),
         failure=_failure(status, deleting=deleting),
         deleting=deleting,
         component_type=shared(labels.get(COMPONENT_TYPE)),
@@ -118,7 +118,7 @@ def _group_size(metadata: Object) -> int:
     return int(size) if size.isdecimal() and len(size) < 10 else 0
 
 
-def accelerators(spec: Object) -> AcceleratorCounts:
+def _accelerators(spec: Object) -> AcceleratorCounts:
     """Return the sum of what the containers of a pod request."""
     total: Counter[str] = Counter()
     for container in listed(spec.get("containers")):
