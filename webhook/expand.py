@@ -16,7 +16,7 @@ from typing import Final, assert_never
 import msgspec
 
 from intent import Object, budget
-from intent.annotations import EXPANSION, SERVICE
+from intent.annotations import EXPANSION, PREFIX, SERVICE
 from intent.service.member import sidecar_of
 from intent.service.routes import keeping
 from intent.settings import Settings
@@ -121,7 +121,8 @@ def _before_ejection(
 
     The file that is applied again shows what its author wrote. Where expanding that gives what is stored, but
     for labels of the object itself, the record of that expansion is the stored one: nothing of it is its
-    author's, and nothing restarts. A file that is large is not read: it would cost as much as the object.
+    author's, and nothing restarts. So it is not without all annotations of the file, which may name the model
+    that its arguments lack. A file that is large is not read: it would cost as much as the object.
     """
     if not isinstance(write_state, Fresh | Invalid):
         return write_state
@@ -129,7 +130,8 @@ def _before_ejection(
     if old is None or write.record is not records.NO_RECORD or SERVICE in annotations(old):
         return write_state
     file = merge(evidence.file_of(live, old), {"metadata": {"name": metadata(old).get("name")}})
-    if not budget.is_small(file):
+    missing = annotations(file).keys() - annotations(live).keys()
+    if any(key.startswith(PREFIX) for key in missing) or not budget.is_small(file):
         return write_state
     result = change(file, state(file, None, write.templates), settings, concerns)
     recorded, record = _annotation(records.find(result)), record_of(result)

@@ -55,7 +55,7 @@ def compared(lws: Object, unordered: Collection[str] = ()) -> Object:
     noted = metadata.get("annotations", {})
     annotations = {key: value for key, value in noted.items() if key not in (EXPANSION, LAST_APPLIED)}
     whole = {"annotations": annotations, "labels": metadata.get("labels", {}), "spec": lws["spec"]}
-    found: Object = _canonical(without_edits(whole), "", unordered)
+    found: Object = _in_order(without_empty(without_edits(whole)), "", unordered)
     return found
 
 
@@ -79,12 +79,21 @@ def _unedited(item: Object) -> Object:
 _EDITED: Final = frozenset({"env", "volumeMounts"})
 
 
-def _canonical(value: Any, field: str, unordered: Collection[str]) -> Any:
-    if isinstance(value, dict):
-        items = {key: _canonical(item, key, unordered) for key, item in value.items()}
-        return {key: item for key, item in items.items() if not (key in OPTIONAL and item in ({}, [], None))}
+def without_empty(value: Any) -> Any:
+    """Return a value without its empty fields that mean the same as none."""
     if isinstance(value, list):
-        items_of = [_canonical(item, "", unordered) for item in value]
+        return [*map(without_empty, value)]
+    if not isinstance(value, dict):
+        return value
+    left = {key: without_empty(item) for key, item in value.items()}
+    return {key: item for key, item in left.items() if not (key in OPTIONAL and item in ({}, [], None))}
+
+
+def _in_order(value: Any, field: str, unordered: Collection[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_order(item, key, unordered) for key, item in value.items()}
+    if isinstance(value, list):
+        items_of = [_in_order(item, "", unordered) for item in value]
         if field in LIST_KEYS:
             is_free = field in unordered
             items_of.sort(key=(lambda item: repr(keys_of(field, item))) if is_free else _is_of_others)

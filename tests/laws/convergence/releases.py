@@ -3,7 +3,7 @@
 What it makes anew differs from what this one makes. What is stored stays.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -43,15 +43,16 @@ def _launch_text() -> Any:
 
 
 @contextmanager
-def _mutator(name: str, mutate: Callable[[Input], Overlay]) -> Iterator[None]:
-    """Replace the mutator of a row, which tables of several modules hold."""
-    row = next(one for one in CONCERNS if one.name == name)
-    known = row.mutate
-    object.__setattr__(row, "mutate", mutate)
+def _mutator(names: Collection[str], mutate: Callable[[Input], Overlay]) -> Iterator[None]:
+    """Replace the mutators of these rows, which tables of several modules hold."""
+    known = [(row, row.mutate) for row in CONCERNS if row.name in names]
+    for row, _ in known:
+        object.__setattr__(row, "mutate", mutate)
     try:
         yield
     finally:
-        object.__setattr__(row, "mutate", known)
+        for row, former in known:
+            object.__setattr__(row, "mutate", former)
 
 
 def _more(given: Input) -> Overlay:
@@ -92,7 +93,7 @@ RELEASES: Final[Mapping[str, Engine]] = {
         partial(review.mutate, settings=_SETTINGS), partial(review.validate, settings=_SETTINGS)
     ),
     "with another launch text": _release(_launch_text),
-    "without memory": _release(partial(_mutator, "shm", lambda _given: {})),
-    "with a variable more": _release(partial(_mutator, "env", _more)),
+    "without memory": _release(partial(_mutator, {"shm", "shm_limit"}, lambda _given: {})),
+    "with a variable more": _release(partial(_mutator, {"env"}, _more)),
     "with a stricter check": _release(partial(patch, "webhook.write.read_lws", _stricter)),
 }

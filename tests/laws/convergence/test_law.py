@@ -267,6 +267,20 @@ MENDED = {
         Step(CLIENT_SIDE, "refresh", ""),
         other="after",
     ),
+    "the model in the arguments of an ejected object, whose file had it in an annotation": sequence(
+        File(Pod(form="list")),
+        CLIENT_SIDE,
+        Step(CLIENT_SIDE, "source", "hf://org/M2:v1"),
+        Step("put", "eject"),
+        Step("edit", "opt in"),
+    ),
+    "empty mounts, when the same file is applied after another release came": sequence(
+        File(),
+        CLIENT_SIDE,
+        Step(RELEASE, "becomes", "without memory"),
+        Step("edit", "drop our mount"),
+        Step(CLIENT_SIDE, SAME),
+    ),
     "the launch of an ejected object, when another webhook has the apply of its file seen twice": sequence(
         File(),
         CLIENT_SIDE,

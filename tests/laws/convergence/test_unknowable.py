@@ -40,6 +40,15 @@ UNKNOWABLE = {
     "an injected scheduler": (INJECTED, sequence(File(), "helm", Step("helm", "scheduler", "volcano"))),
     "an injected volume": (INJECTED, sequence(File(), "helm", Step("helm", "volumes", ("dshm",)))),
     "an empty map of templates": (INJECTED, sequence(File(refs="base"), "helm", Step("helm", "empty", True))),
+    "injected accelerators, by the same file": (
+        INJECTED,
+        sequence(
+            File(parallelism="tensor=8,pipeline=2"),
+            CLIENT_SIDE,
+            Step("put", "drop accelerators"),
+            Step(CLIENT_SIDE, "the same file"),
+        ),
+    ),
     "injected arguments": (
         LAUNCHED,
         sequence(File(size=1, source="s3://bucket/m"), "replace", Step(APPLY, EXPORT)),

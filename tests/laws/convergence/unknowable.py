@@ -26,7 +26,7 @@ APPLY: Final = "server-side apply"
 CLIENT_SIDE: Final = "client-side apply"
 HELM: Final = ("helm", "helm three-way")
 OWNERS: Final = "server-side apply beside another owner"
-INJECTED: Final = "Helm writes what was injected"
+INJECTED: Final = "Helm, or an apply of the file of the last one, writes what was injected"
 LAUNCHED: Final = "server-side apply writes the arguments that were injected"
 ALIKE: Final = "Helm writes a launch by hand of the launcher that was injected"
 COPY: Final = "Helm merges into the leader's copy"
@@ -57,6 +57,7 @@ def unknowable(
     `created` is what a CREATE of the file makes of A, and `expansion` gives B's object for one of A.
     """
     is_apply, is_helm, is_noted = client == APPLY, client in HELM, client == CLIENT_SIDE
+    has_no_trace = is_helm or (is_noted and _text_of_note(b.sent) == _text_of_note(b.stored) != "")
     adds_leader = "leaderTemplate" not in _group(a.stored) and "leaderTemplate" in _group(a.sent)
     cases: dict[str, Callable[[], bool]] = {
         RETURNED: lambda: (
@@ -67,7 +68,7 @@ def unknowable(
             and (_is_removed_once(a, b) or _leaves_empty(a, b) or _keeps_what_was_replaced(file, a, b))
         ),
         REMOVED: lambda: is_apply and _leaves_out_what_was_removed(a, b),
-        INJECTED: lambda: is_helm and _writes_what_was_injected(a, b),
+        INJECTED: lambda: has_no_trace and _writes_what_was_injected(a, b),
         LAUNCHED: lambda: is_apply and _writes_what_was_launched(a, b),
         ALIKE: lambda: is_helm and _writes_a_launch_alike(a, b),
         NOTED: lambda: (is_apply or is_noted) and _noted(a.stored) != _noted(b.stored),
@@ -220,8 +221,12 @@ def _written(lws: Object) -> Object:
 
 def _noted(lws: Object) -> Any:
     """Return the spec in kubectl's note of its last file; None without a note."""
-    text = _keys(lws).get(LAST_APPLIED)
+    text = _text_of_note(lws)
     return orjson.loads(text)["spec"] if text else None
+
+
+def _text_of_note(lws: Object) -> str:
+    return str(_keys(lws).get(LAST_APPLIED, ""))
 
 
 def _engines(lws: Object) -> list[Object]:

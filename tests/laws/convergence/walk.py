@@ -416,7 +416,8 @@ def _stays(world: World, before: World, step: Step) -> tuple[Outcome, str, str]:
     if world.is_loose or world.delta or before.delta or not (world.a and world.b):
         return "side laws", "", ""
     if step.client in TOOLS and before.b and before.a and _author(before.a) == _author(world.a):
-        one, other = (laws.without_edits(lws["spec"]["leaderWorkerTemplate"]) for lws in (before.b, world.b))
+        groups = (lws["spec"]["leaderWorkerTemplate"] for lws in (before.b, world.b))
+        one, other = (laws.without_empty(laws.without_edits(group)) for group in groups)
         if one != other:
             return "violated", "pods that nobody changed stay", _difference(one, other)
     law, detail = _opting_out(world, world.a)
