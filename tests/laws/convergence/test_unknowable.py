@@ -7,6 +7,7 @@ from tests.laws.convergence.releases import RELEASE
 from tests.laws.convergence.unknowable import (
     ALIKE,
     APPLY,
+    BESIDE,
     CASES,
     CLIENT_SIDE,
     COPY,
@@ -96,6 +97,25 @@ UNKNOWABLE = {
     "annotations that go past the webhooks": (
         WITHDRAWN,
         sequence(File(), CLIENT_SIDE, Step(APPLY, "opted_in", False, bypasses=True)),
+    ),
+    "a toleration of workers, past the webhooks, beside an edited leader": (
+        BESIDE,
+        sequence(
+            File(launcher="ray-start"),
+            APPLY,
+            Step("edit", "leader env"),
+            Step(APPLY, "toleration", value=True, bypasses=True),
+        ),
+    ),
+    "an older expanded file, of arguments that give the same launch": (
+        UNPROVEN,
+        sequence(
+            File(),
+            CLIENT_SIDE,
+            Step(CLIENT_SIDE, "form", "command"),
+            Step(RELEASE, "becomes", "of other settings"),
+            Step(STALE, "replace", 0),
+        ),
     ),
     "an older expanded file, after an export": (
         UNPROVEN,

@@ -36,9 +36,24 @@ NOTED: Final = "apply after the replace of an export"
 RETURNED: Final = "apply of the file of an ejected object, which has all that the file expands to"
 PAST: Final = "a write past the webhooks writes what was injected"
 WITHDRAWN: Final = "a write past the webhooks opts out, which the next write carries out"
-UNPROVEN: Final = "the file of an object without a record has one of other rules"
+BESIDE: Final = "a write past the webhooks changes the workers, and not the edited leader"
+UNPROVEN: Final = "a file has a record that nothing else of it proves"
 CASES: Final = (
-    *(OWNERS, INJECTED, LAUNCHED, ALIKE, COPY, REMOVED, EDITED, NOTED, RETURNED, PAST, WITHDRAWN, UNPROVEN),
+    *(
+        OWNERS,
+        INJECTED,
+        LAUNCHED,
+        ALIKE,
+        COPY,
+        REMOVED,
+        EDITED,
+        NOTED,
+        RETURNED,
+        PAST,
+        WITHDRAWN,
+        BESIDE,
+        UNPROVEN,
+    ),
 )
 
 
@@ -78,18 +93,24 @@ def unknowable(
     return next((case for case, holds in cases.items() if holds()), "")
 
 
-def unseen(a: Side, b: Side) -> str:
-    """Return the case of a write past the webhooks, or nothing."""
+def unseen(a: Side, b: Side, *, is_edited: bool) -> str:
+    """Return the case of a write past the webhooks, or nothing; whether the leader's copy was edited."""
     if SERVICE in _keys(a.stored) and SERVICE not in _keys(a.sent):
         return WITHDRAWN
+    if is_edited and _workers(b.stored) != _workers(b.sent):
+        return BESIDE
     is_merged = bool(incomplete(b.sent)) and not incomplete(a.sent)  # a handler beside an injected one
     return PAST if is_merged or _writes_what_was_injected(a, b) else ""
 
 
-def unproven(stored: Object, file: Object, *, is_of_others: bool) -> str:
-    """Return the case of a file that brings a record, or nothing: no rule and no object shows it is true."""
-    is_new = EXPANSION in _keys(file) and EXPANSION not in _keys(stored)
-    return UNPROVEN if is_of_others and is_new else ""
+def unproven(a: Side, b: Side, *, is_of_others: bool) -> str:
+    """Return the case of a file that brings a record, or nothing: no rule and no object shows it is true.
+
+    A record may say that the same launch was made from other arguments.
+    """
+    is_new = EXPANSION in _keys(b.sent) and EXPANSION not in _keys(b.stored)
+    was, now, had, has = map(_arguments, (*a, *b))
+    return UNPROVEN if is_of_others and (is_new or (was != now and had == has)) else ""
 
 
 def _returns(a: Side) -> bool:

@@ -383,7 +383,8 @@ def _write_again(world: World, then: Taken, step: Step) -> tuple[Outcome, str, s
     before = copy.copy(world)
     of_a, of_b = clients.file_of(then.a), clients.file_of(then.b)
     world.writes = Write(step.change, of_a), Write(step.change, of_b)
-    world.unmapped = unproven(world.b, of_b, is_of_others=world.is_mixed)
+    sides = Side(world.a, of_a), Side(world.b, of_b)
+    world.unmapped = unproven(*sides, is_of_others=world.is_mixed)
     a, b = clients.sent(world.a, world.writes[0]), clients.sent(world.b, world.writes[1])
     if not (a and b):
         _restore(world, before)
@@ -518,7 +519,7 @@ def _unknowable(world: World, step: Step, file: File, sent: tuple[Object | None,
     except Refused:
         return ""
     case = unknowable(step.client, manifest(file), a, b, created=created, expansion=world.expansion)
-    return case or (unseen(a, b) if step.bypasses else "")
+    return case or (unseen(a, b, is_edited=bool(world.delta)) if step.bypasses else "")
 
 
 def _restore(world: World, before: World) -> None:
