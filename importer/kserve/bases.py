@@ -1,16 +1,18 @@
 """A service of KServe over its bases: the presets that its fields ask for, then its own `baseRefs`.
 
-Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig`.
+Source: kserve `pkg/controller/v1alpha2/llmisvc/config_merge.go` v0.20.0, `combineBaseRefsConfig` and
+`ReplaceVariables`. Templates see the service as its author wrote it, without its bases.
 """
 
+import operator
 from collections.abc import Container, Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from importer.account import MISSING, Account, ObjectKey, UntranslatableError, key_of, overridden
-from importer.gotemplate import rendered
-from importer.kserve.variables import OF_KSERVE, SYSTEM, data
+from importer.gotemplate import FUNCTIONS, Function, Pointer, Value, rendered
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, put, value_at
-from importer.merge import KSERVE, merged
+from importer.merge import KSERVE, POINTERS, merged
+from intent import Object
 from intent.shapes import mapping, metadata, number, text
 
 PRESET: Final = "kserve-config-llm-"
@@ -53,12 +55,12 @@ def with_bases(
     known = [key for key in asked_for.values() if key]
     layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
     model_name = text(value_at(asked, "model", "name") or name)
-    root = data(metadata(plain(tree)), mapping(plain(spec)), namespace, model_name)
+    root = _root(plain(tree), namespace, model_name)
     complete, served = merged(KSERVE, *layers), at(asked, "model", "name")
     if isinstance(served, Leaf) and isinstance(at(complete, "model"), dict):
         # a base's own name comes before that of the service
         complete = put(complete, ("model", "name"), served)
-    complete = rendered(complete, root, OF_KSERVE, in_json=True)
+    complete = rendered(complete, root, _FUNCTIONS, in_json=True)
     stands = set(origins(complete))
     gone = [each for each in origins(layers) if each not in stands and each.path[:2] != ("spec", "baseRefs")]
     account.leave(Leaf(None, tuple(gone)), _OVERRIDDEN)
@@ -106,3 +108,66 @@ def _of_workload(role: str, workload: Tree) -> Iterator[str]:
         yield f"{PRESET}{role}worker-data-parallel"
     elif stages > 0:
         yield f"{PRESET}{role}{_NOT_SHIPPED}"
+
+
+# --- what templates refer to --------------------------------------------------------------------------
+
+GATEWAY: Final = "kserve-ingress-gateway"
+SYSTEM: Final = "kserve"
+HEADER: Final = "X-Gateway-Model-Name"
+"""Of KServe's own configuration, its defaults. TLS between pods is off: FusionInfer's endpoints have none."""
+_GRACE: Final = 60
+_LEFT: Final = 5
+"""Seconds that remain of the grace period after the engine's own time to shut down."""
+
+
+def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
+    grace = pod.get("TerminationGracePeriodSeconds") if isinstance(pod, dict) else None
+    seconds = grace.to if isinstance(grace, Pointer) and isinstance(grace.to, int) else _GRACE
+    return max(seconds - pre_stop - min(_LEFT, seconds), 0)
+
+
+_FUNCTIONS: Final[Mapping[str, Function]] = {
+    **FUNCTIONS,
+    "ChildName": operator.add,
+    "shutdownTimeout": _shutdown_timeout,
+    "kvTransferConfig": lambda _: "",
+}
+"""The functions of KServe's templates. That of the KV cache adds nothing: the report names the loss.
+
+Long names of children are not shortened: the output has none of them.
+"""
+_FIELDS: Final = (
+    *("prefill", "parallelism", "template", "worker", "terminationGracePeriodSeconds"),
+    *("tensor", "pipeline", "data", "dataLocal", "dataRPCPort", "expert"),
+)
+"""The fields that templates read, wherever they are; each is nil where it is absent."""
+
+
+def _in_go(value: Any, field: str = "") -> Value:
+    """Return a field by the names of Go: `.Spec.Parallelism.Data` of `spec.parallelism.data`."""
+    if isinstance(value, dict):
+        below = {f"{name[:1].upper()}{name[1:]}": _in_go(value.get(name), name) for name in _FIELDS}
+        return {"KVCacheOffloading": None, **below}
+    return Pointer(value) if field in POINTERS and isinstance(value, int | str) else value
+
+
+def _root(service: Object, namespace: str, model_name: str) -> Object:
+    """Return the root of the templates of a service."""
+    name = text(metadata(service).get("name"))
+    own = {
+        "Name": name,
+        "Namespace": namespace,
+        "Labels": mapping(metadata(service).get("labels")),
+        "Annotations": mapping(metadata(service).get("annotations")),
+    }
+    fields = {**_in_go(service["spec"]), "Model": {"Name": Pointer(model_name)}}
+    settings = {
+        "SystemNamespace": SYSTEM,
+        "IngressGatewayName": GATEWAY,
+        "IngressGatewayNamespace": SYSTEM,
+        "EnableTLS": False,
+        "ModelBasedRoutingHeaderName": HEADER,
+        "InferencePoolNamespacedName": f"{namespace}/{name}-inference-pool",
+    }
+    return {**own, "ObjectMeta": own, "Spec": fields, "GlobalConfig": settings}
