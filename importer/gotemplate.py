@@ -7,14 +7,14 @@ Texts and actions with trim marks: `if`, `else` and `end`; pipelines of fields, 
 `and`, `or`, `not`, `eq`, and the functions that a system adds. Everything else is refused by its name. What
 is not refused gives the text that Go gives: `tests/cluster/test_gotemplate.py` compares them.
 
-Values of the data are what Go's reflection tells apart: texts, numbers, booleans and maps as themselves, also
-structs, which always have fields; None for a nil pointer, and `Pointer` for a pointer to a scalar.
+Values of the data are texts, numbers, booleans and maps as themselves, also structs, which always have
+fields; None for a nil pointer. A pointer to a scalar is the scalar: those that templates read are never zero.
 """
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
@@ -31,28 +31,15 @@ Function = Callable[..., Value]
 """Gets the values of its arguments; raises a `TemplateError` or a TypeError for one that does not fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """A pointer to a scalar, as optional fields of Kubernetes' types are. It is true, even to 0."""
-
-    to: str | int | bool
-
-
 class TemplateError(ValueError):
     """A template is not understood, or fails."""
 
 
-def truth(value: Value) -> bool:
-    """Return whether `if` takes a value for true (`text/template`, `IsTrue`)."""
-    return isinstance(value, Pointer) or bool(value)
-
-
 def _printed(value: Value) -> str:
     """Return how a value is printed (`fmt`, `%v`)."""
-    shown = value.to if isinstance(value, Pointer) else value
-    if not isinstance(shown, str | int):
+    if not isinstance(value, str | int):
         raise TemplateError("the value is absent, or is no text, number or boolean")
-    return str(shown).lower() if isinstance(shown, bool) else str(shown)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _equal(first: Value, second: Value, *others: Value) -> bool:
@@ -62,7 +49,7 @@ def _equal(first: Value, second: Value, *others: Value) -> bool:
     return first in values
 
 
-FUNCTIONS: Final[Mapping[str, Function]] = {"not": lambda value: not truth(value), "eq": _equal}
+FUNCTIONS: Final[Mapping[str, Function]] = {"not": operator.not_, "eq": _equal}
 """Go's own, beside `and` and `or`."""
 _DECIDES: Final = {"and": False, "or": True}
 """The functions that evaluate no argument after the one that decides, with the truth of that one."""
@@ -150,8 +137,7 @@ def _acted(
     opens = words[:1] == [("name", "if")]
     value = _value(words[opens:], root if prints else None, functions)
     if opens:
-        is_true = truth(value)
-        blocks.append((prints and is_true, prints and not is_true))
+        blocks.append((prints and bool(value), prints and not value))
     return _printed(value) if prints and not opens else ""
 
 
@@ -204,7 +190,7 @@ def _called(name: str, values: Iterator[Value], functions: Mapping[str, Function
     if name in _DECIDES:
         value = None
         for value in values:
-            if truth(value) is _DECIDES[name]:
+            if bool(value) is _DECIDES[name]:
                 break
         return value
     try:

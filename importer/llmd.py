@@ -22,7 +22,7 @@ from importer.account import (
     rules,
     take,
 )
-from importer.gotemplate import FUNCTIONS, Function, TemplateError, Value, rendered, truth
+from importer.gotemplate import FUNCTIONS, Function, TemplateError, Value, rendered
 from importer.leaves import (
     Leaf,
     Tree,
@@ -300,7 +300,7 @@ def functions(service: Object) -> Mapping[str, Function]:
 
 def defaulted(value: Value, *others: Value) -> Value:
     """Return the second argument, or the first one if that is empty (`Masterminds/sprig`)."""
-    return others[0] if others and truth(others[0]) else value
+    return others[0] if others and others[0] else value
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------

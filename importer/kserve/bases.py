@@ -9,9 +9,9 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 from importer.account import MISSING, Account, ObjectKey, UntranslatableError, key_of, overridden
-from importer.gotemplate import FUNCTIONS, Function, Pointer, Value, rendered
+from importer.gotemplate import FUNCTIONS, Function, Value, rendered
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, put, value_at
-from importer.merge import KSERVE, POINTERS, merged
+from importer.merge import KSERVE, merged
 from intent import Object
 from intent.shapes import mapping, metadata, number, text
 
@@ -122,8 +122,7 @@ _LEFT: Final = 5
 
 
 def _shutdown_timeout(pod: Value, pre_stop: int) -> int:
-    grace = pod.get("TerminationGracePeriodSeconds") if isinstance(pod, dict) else None
-    seconds = grace.to if isinstance(grace, Pointer) and isinstance(grace.to, int) else _GRACE
+    seconds = number(mapping(pod).get("TerminationGracePeriodSeconds"), _GRACE)
     return max(seconds - pre_stop - min(_LEFT, seconds), 0)
 
 
@@ -144,12 +143,12 @@ _FIELDS: Final = (
 """The fields that templates read, wherever they are; each is nil where it is absent."""
 
 
-def _in_go(value: Any, field: str = "") -> Value:
+def _in_go(value: Any) -> Value:
     """Return a field by the names of Go: `.Spec.Parallelism.Data` of `spec.parallelism.data`."""
-    if isinstance(value, dict):
-        below = {f"{name[:1].upper()}{name[1:]}": _in_go(value.get(name), name) for name in _FIELDS}
-        return {"KVCacheOffloading": None, **below}
-    return Pointer(value) if field in POINTERS and isinstance(value, int | str) else value
+    if not isinstance(value, dict):
+        return value
+    below = {f"{name[:1].upper()}{name[1:]}": _in_go(value.get(name)) for name in _FIELDS}
+    return {"KVCacheOffloading": None, **below}
 
 
 def _root(service: Object, namespace: str, model_name: str) -> Object:
@@ -161,7 +160,7 @@ def _root(service: Object, namespace: str, model_name: str) -> Object:
         "Labels": mapping(metadata(service).get("labels")),
         "Annotations": mapping(metadata(service).get("annotations")),
     }
-    fields = {**_in_go(service["spec"]), "Model": {"Name": Pointer(model_name)}}
+    fields = {**_in_go(service["spec"]), "Model": {"Name": model_name}}
     settings = {
         "SystemNamespace": SYSTEM,
         "IngressGatewayName": GATEWAY,
