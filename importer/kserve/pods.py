@@ -10,15 +10,12 @@ import re
 from itertools import pairwise
 from typing import Final
 
-from catalog.pickers.generations import POOLS
-from importer.account import Account, Outcome, default, key_of, lost, told
-from importer.kserve.bases import HOME
+from importer.account import Account, Outcome, default, lost, told
 from importer.leaves import Leaf, LeafPath, Tree, at, fields_at, items_at, mapped, origins, value_at
 from importer.script import SHELLS, commands
 from importer.words import GroupPod, StaysError, Variables
 from intent.container import ROUTING_PROXY
 from intent.model import INITIALIZER
-from intent.names import POOL_ENDING
 from intent.shapes import text
 
 MAIN: Final = "main"
@@ -69,7 +66,7 @@ def pod_of(pod: Tree, service: Tree, account: Account) -> tuple[dict[str, Tree],
         spec = _without(SIDECAR, spec, "initContainers", _BY_SIDECAR, account)
     elif "initContainers" in spec:
         first = items_at(spec, "initContainers")
-        spec["initContainers"] = [_init_container(each, service, account) for each in first]
+        spec["initContainers"] = [_init_container(each, account) for each in first]
     if engine is not None:
         own = _engine(engine, words, account)
         spec["containers"] = [own if each is engine else each for each in spec["containers"]]
@@ -81,41 +78,28 @@ def _without(
 ) -> dict[str, Tree]:
     """Return a pod or a container without the items of a list that have a name."""
     items = items_at(tree, field)
-    gone = [item for item in items if value_at(item, "name") == name]
-    account.leave(gone, outcome)
-    kept = [item for item in items if item not in gone]
-    changed = {key: kept if key == field else value for key, value in tree.items()}
-    return {key: value for key, value in changed.items() if key != field or kept}
+    kept = [item for item in items if value_at(item, "name") != name]
+    account.leave([item for item in items if item not in kept], outcome)
+    others = {key: value for key, value in tree.items() if key != field}
+    return {**tree, field: kept} if kept else others
 
 
-def has_sidecar(pod: Tree) -> bool:
-    """Return whether a template has the routing sidecar of KServe: FusionInfer adds none then."""
-    return any(value_at(each, "name") == ROUTING_PROXY for each in items_at(pod, "initContainers"))
-
-
-def _init_container(container: Tree, service: Tree, account: Account) -> Tree:
-    """Return an init container; the routing sidecar of KServe as one of the author's, with our pool.
+def _init_container(container: Tree, account: Account) -> Tree:
+    """Return an init container; the routing sidecar of KServe as one of the author's.
 
     It cannot read the pool: KServe gives the pods a ServiceAccount with that right, FusionInfer gives none.
     """
     if value_at(container, "name") != SIDECAR:
         return container
-    namespace, name = key_of(service)
-    values = {
-        "--inference-pool": f"{namespace or HOME}/{name}{POOL_ENDING}",
-        "--pool-group": POOLS,
-        GUARD: "false",
-    }
 
-    def flagged(word: Tree) -> Tree:
-        flag = text(value_at(word)).partition("=")[0]
-        if flag == GUARD:
-            account.leave(word, _UNGUARDED)
-        return word.having(f"{flag}={values[flag]}") if flag in values else word
+    def unguarded(_: LeafPath, leaf: Tree) -> Tree:
+        if text(value_at(leaf)).partition("=")[0] != GUARD:
+            return leaf
+        account.leave(leaf, _UNGUARDED)
+        return leaf.having(f"{GUARD}=false")
 
     own = _without(CERTIFICATES, container, "volumeMounts", _NO_TLS, account)
-    words = {key: list(map(flagged, items_at(own, key))) for key in ("command", "args") if key in own}
-    return {**own, "name": own["name"].having(ROUTING_PROXY), **words}
+    return mapped({**own, "name": own["name"].having(ROUTING_PROXY)}, unguarded)
 
 
 # --- the engine ---------------------------------------------------------------------------------------

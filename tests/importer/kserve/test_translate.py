@@ -257,11 +257,7 @@ def test_a_kept_sidecar_needs_no_right_to_read_the_pool() -> None:
     (guard,) = (one for one in result.lines if one.path.endswith("initContainers[0].command[2]"))
     assert "pods of other services can be named as prefillers" in guard.outcome.reason
     (kept,) = decode["template"]["spec"]["initContainers"]
-    assert kept["command"][1:] == [
-        "--pool-group=inference.networking.k8s.io",
-        "--enable-ssrf-protection=false",
-        "--port=8000",
-    ]
+    assert kept["command"][1:] == [flags[0], "--enable-ssrf-protection=false", flags[2]]
 
 
 def test_a_base_is_below_the_service_and_above_the_preset() -> None:
