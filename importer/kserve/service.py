@@ -66,16 +66,15 @@ def _metadata(service: Tree, routing: Tree, account: Account) -> Tree:
 
 def _model(spec: Tree, account: Account) -> dict[str, Tree]:
     """Return the fields `model` and `lora` of the output."""
-    uri, name = at(spec, "model", "uri"), at(spec, "model", "name")
+    model = picked(at(spec, "model"), "uri", "name")
     if value_at(spec, "storageInitializer", "enabled") is False:
-        account.leave({"uri": uri or {}, "name": name or {}}, _MOUNTED_BY_AUTHOR)
+        account.leave(model, _MOUNTED_BY_AUTHOR)
         return {}
-    if not isinstance(uri, Leaf):
+    if not isinstance(model.get("uri"), Leaf):
         return {}
-    model: dict[str, Tree] = {"uri": uri.having(text(uri.value).replace("oci+native://", "oci://", 1))}
-    if isinstance(name, Leaf):
-        model["name"] = name
-    if text(uri.value).startswith("hf://"):
+    uri = text(value_at(model, "uri"))
+    model["uri"] = model["uri"].having(uri.replace("oci+native://", "oci://", 1))
+    if uri.startswith("hf://"):
         model["cache"] = Leaf("download")
     lora = fields_at(spec, "model", "lora")
     adapters = [picked(each, "name", "uri") for each in items_at(lora, "adapters")]
@@ -99,10 +98,8 @@ def _role(name: str, workload: Tree, service: Tree, document: int, account: Acco
     elif has_workers:
         account.leave(at(workload, "worker"), ignored("a replica has one pod, which is the leader"))
     is_plain = all(plain for _, plain in pods)
-    role: dict[str, Tree] = {"name": Leaf(name), "componentType": Leaf(COMPONENT_TYPES[name])}
-    replicas = at(workload, "replicas")
-    if isinstance(replicas, Leaf):
-        role["replicas"] = replicas
+    component = Leaf(COMPONENT_TYPES[name])
+    role = {"name": Leaf(name), "componentType": component, **picked(workload, "replicas")}
     if rollout := fields_at(workload, "rolloutStrategy"):
         role["rolloutStrategy"] = {"rollingUpdateConfiguration": rollout}
     if is_plain and (sizes := _sizes(parallelism, has_workers=has_workers)):
