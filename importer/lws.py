@@ -174,10 +174,8 @@ def _engine(value: Object, field: str) -> LeafPath:
 
 def _replaced(own: Tree, start: PodStart, account: Account) -> Tree:
     """Return a container with the engine's command of one node."""
-    for places in dict.fromkeys(word.origins for word in start.changed):
-        words = dict.fromkeys(word.value for word in start.changed if word.origins == places)
-        reason = f"the launcher has its own value for {', '.join(words)}, or none"
-        account.leave(Leaf(None, places), lost(reason, partly=True))
+    flags = ", ".join(dict.fromkeys(word.value for word in start.changed))
+    account.leave([*start.changed], lost(f"the launcher has its own value for {flags}, or none", partly=True))
     account.leave(picked(own, *_LAUNCHES), _LAUNCHED)
     others = {key: value for key, value in own.items() if key not in _LAUNCHES}
     if start.env:
