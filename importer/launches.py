@@ -33,7 +33,6 @@ from intent.command_line.flags import (
     MODEL,
     NNODES,
     NODE_RANK,
-    RANK,
     START_RANK,
     Flag,
 )
@@ -61,10 +60,6 @@ class PodStart:
     """The variables that the script sets for the engine."""
 
 
-MOST_PODS: Final = 64
-"""A group with more pods is not read: each of them is read by itself."""
-
-
 def recognised(engines: Sequence[Tree], size: int) -> tuple[PodStart, ...]:
     """Return what the engine of each template starts, on one node; nothing if they launch no several nodes.
 
@@ -77,15 +72,16 @@ def recognised(engines: Sequence[Tree], size: int) -> tuple[PodStart, ...]:
         raise StaysError("no engine is known in the containers")
     if all(_command(plain(engine)).kind != "distributed" for engine in engines):
         return ()
-    if size > MOST_PODS:
-        raise StaysError(f"the group has more than {MOST_PODS} pods")
     return _together(engines[0], engines[-1], size)
 
 
 def _together(leader: Tree, workers: Tree, size: int) -> tuple[PodStart, ...]:
-    """Return what leader and workers start: one, if both have a template."""
-    first, other, *others = (_start(workers if index else leader, index, size) for index in range(size))
-    if any(start != other for start in others):
+    """Return what the leader and the workers start.
+
+    A number in a word is a product, so what holds in the first worker and in the last holds in all.
+    """
+    first, other, last = (_start(workers if index else leader, index, size) for index in (0, 1, size - 1))
+    if last != other:
         raise StaysError("the workers do not all start the same")
     if leader is workers and first.env != other.env:
         raise StaysError("the script sets other variables in the leader than in the workers")
@@ -108,8 +104,7 @@ def _together(leader: Tree, workers: Tree, size: int) -> tuple[PodStart, ...]:
         # this launch cannot start: vLLM's own does the same without Ray
         launcher = VLLM_NATIVE
         engine = _without(engine, [flag for flag in command.flags.given if flag.name == BACKEND])
-    both = replace(first, changed=first.changed + other.changed)
-    starts = (both,) if leader is workers else (first, other)
+    starts = (first, other)
     return tuple(replace(start, launcher=launcher, engine=engine, command=command) for start in starts)
 
 
@@ -295,14 +290,13 @@ def _check_ranks(command: Command, pod: GroupPod) -> None:
     """Check that the pods share the data-parallel ranks evenly, in their order, and that one API has all."""
     flags, index, size = command.flags, pod.index or 0, pod.size or 1
     sizes: dict[str, int] = {}
-    for flag in filter(None, map(flags.last, (DATA, LOCAL_DATA, START_RANK, RANK))):
+    for flag in filter(None, map(flags.last, (DATA, LOCAL_DATA, START_RANK))):
         value = pod.value(flag.value or "")
         if not re.fullmatch(r"\d{1,12}", value):
             raise StaysError(f"--{flag.name} {value[:60]} is not a number that the manifest tells")
         sizes[flag.name] = int(value)
     data = sizes.get(DATA, 1)
-    local = 1 if RANK in sizes else sizes.get(LOCAL_DATA, data // size)
-    begins = sizes.get(RANK, sizes.get(START_RANK, 0))
+    local, begins = sizes.get(LOCAL_DATA, data // size), sizes.get(START_RANK, 0)
     if local * size != data:
         raise StaysError(f"--{DATA} is {data}, and the pods have {local * size} ranks")
     if begins != local * index:

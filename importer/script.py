@@ -2,9 +2,9 @@
 
     commands(script, pod)     the commands in their order, or `StaysError` with the reason
 
-Variables and sums are followed as far as the pod tells them: from the script, from the container, and from
-LWS. What a container only waits for, or prints, is left out. A variable of the container or of LWS that stays
-in a word is written as the kubelet reads it: `$(NAME)`.
+Variables and products are followed as far as the pod tells them: from the script, from the container, and
+from LWS. What a container only waits for, or prints, is left out. A variable of the container or of LWS that
+stays in a word is written as the kubelet reads it: `$(NAME)`.
 """
 
 import re

@@ -96,7 +96,7 @@ class Variables:
                 if splits and not quoted and self._fields(parts[-1]) != [parts[-1]]:
                     raise StaysError(f"`{part[0]}` is several words, or none: write it in quotes")
             elif part["sum"]:
-                parts.append(str(self._number(part["sum"])))
+                parts.append(str(self._product(part["sum"])))
             elif escaped := part["escaped"]:
                 parts.append(part[0] if quoted and escaped not in '"\\`\n' else escaped.strip("\n"))
             else:
@@ -126,15 +126,13 @@ class Variables:
             raise StaysError(f"the values of {name} and others have more than {LARGEST} characters")
         return value or self.text(part["default"] or "")
 
-    def _number(self, text: str) -> int:
-        """Return the result of sums and products."""
+    def _product(self, text: str) -> int:
+        """Return a number, or the product of some."""
         numbers = _OPERAND.sub(self._operand, text)
-        if _SUM.fullmatch(numbers):
-            terms = _TERM.findall(numbers.strip())
-            result = sum(int(f"{sign}1") * prod(map(int, factors.split("*"))) for sign, factors in terms)
-            if abs(result) <= _LARGEST_NUMBER:
-                return result
-        raise StaysError(f"the result of `{text.strip()[:60]}` is not known")
+        result = prod(map(int, numbers.split("*"))) if _PRODUCT.fullmatch(numbers) else None
+        if result is None or result > _LARGEST_NUMBER:
+            raise StaysError(f"the result of `{text.strip()[:60]}` is not known")
+        return result
 
     def _operand(self, operand: re.Match[str]) -> str:
         value = self.pod.value(self._variable(operand))
@@ -157,6 +155,5 @@ _PART: Final = re.compile(rf"'[^']*' | {_EXPANDED} | [^$`\\*?\[\]{{}}~!']", re.V
 _REFERENCE: Final = re.compile(rf"\$\(({_NAME})\)")
 _OPERAND: Final = re.compile(rf"{_VARIABLE}|\$?(?P<name>{_NAME})")
 _NUMBER: Final = r"(?:0|[1-9][0-9]{0,17})"
-_SUM: Final = re.compile(rf"\s*-?{_NUMBER}(?:\s*[-+*]\s*{_NUMBER})*\s*")
-_TERM: Final = re.compile(r"([-+]?)([0-9\s*]+)")
+_PRODUCT: Final = re.compile(rf"\s*{_NUMBER}(?:\s*[*]\s*{_NUMBER})*\s*")
 _LARGEST_NUMBER: Final = 2**63 - 1

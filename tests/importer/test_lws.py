@@ -111,11 +111,6 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         SERVE.split(),
         "ray-start",
     ),
-    "a sum that begins with a minus": (
-        lws(None, script(f"{SERVE} {NATIVES} {' '.join(ADDRESS[:2])} --seed $(( -1 + 2 ))")),
-        [*SERVE.split(), "--seed", "1"],
-        "vllm-native",
-    ),
     "--nnodes": (
         lws(
             container(["vllm", "serve", *MODEL, *NATIVE, *ADDRESS]),
@@ -153,6 +148,15 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         ["vllm", "serve", "m", *SHARED.split()],
         "vllm-native",
     ),
+    "ranks in a hundred pods": (
+        lws(
+            script(RANKS.replace("16", "800")),
+            script(f"{RANKS} {START} --headless".replace("16", "800")),
+            100,
+        ),
+        ["vllm", "serve", "m", *SHARED.replace("16", "800").split()],
+        "vllm-native",
+    ),
     "ranks, and an API in each pod": (
         lws(None, script(f"{RANKS} {START} --data-parallel-hybrid-lb"), size=2),
         ["vllm", "serve", "m", *SHARED.split(), "--data-parallel-hybrid-lb"],
@@ -166,6 +170,7 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
 }
 KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
     "another command": (f"ray start --head; pip install x; {SERVE}", "pip install is no known engine"),
+    "a sum": (f"ray start --head; {SERVE} --seed $((1 + 1))", "the result of `1 + 1` is not known"),
     "another engine": ("ray start --head; python3 -m dynamo.vllm --model m", "python3 -m is no known engine"),
     "a variable that is unset": (f"unset A; ray start --head; {SERVE}", "unset A is no known engine"),
     "a variable of Ray alone": (

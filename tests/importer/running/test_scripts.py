@@ -33,7 +33,7 @@ export B=$A
 A=$((LOCAL * 2))
 unset A
 PORT=8000
-A=$(( ${LWS_WORKER_INDEX:-0} * LOCAL + 1 ))
+A=$(( ${LWS_WORKER_INDEX:-0} * LOCAL *2 ))
 A="b  c"
 A='d $B'
 A=$ARGS
