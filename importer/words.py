@@ -76,9 +76,7 @@ class Variables:
         """Return the value that the assignment of a word gives a variable."""
         value = self.text(word, splits=False)
         if f"$({name})" in value:
-            value = self.pod.value(value)
-        if f"$({name})" in value:
-            raise StaysError(f"the value of {name} is not known")
+            raise StaysError(f"the script makes {name} of the value that the container gives it")
         return value
 
     def text(self, word: str, *, splits: bool = True) -> str:

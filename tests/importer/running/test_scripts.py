@@ -185,6 +185,7 @@ def test_a_script_is_refused_or_starts_the_same_in_a_shell(script: str, shell: P
         ("A=x\n" + 'A="$A$A"\n' * 64, "have more than 262144 characters"),
         (f"A=$(({'9' * 4000} * {'9' * 4000}))", "is not known"),
         ("A=$((C * 2))", "the result of `C * 2` is not known"),
+        ("export PORT=1$PORT", "the script makes PORT of the value that the container gives it"),
         ("if ray status; then ray start --head; fi", "`if` is not read: write what each pod runs"),
         ("A='x y'\nvllm serve --model=$A", "`$A` is several words, or none"),
         ("echo\n" * 20_000, "the script is too long, or has a function"),
