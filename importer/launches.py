@@ -16,9 +16,9 @@ otherwise, such as another port of Ray, is `PodStart.changed`.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from importer.leaves import Leaf, Tree, items_at, plain
+from importer.leaves import Leaf, Tree, at, items_at, plain
 from importer.script import SHELLS, commands, is_endless, shown
 from importer.words import OF_LWS, GroupPod, StaysError, references
 from intent import Object
@@ -139,7 +139,8 @@ def _start(container: Tree, index: int, size: int) -> PodStart:
     env = {
         text(each.get("name")): None if "valueFrom" in each else text(each.get("value")) for each in entries
     }
-    addresses = frozenset(text(each.get("name")) for each in entries if _is_address(each.get("valueFrom")))
+    sources = ((text(each.get("name")), at(each, "valueFrom", "fieldRef", "fieldPath")) for each in entries)
+    addresses = frozenset(name for name, place in sources if place in ("status.podIP", "status.hostIP"))
     pod = GroupPod(index, size, env, addresses)
     words = (*items_at(container, "command"), *items_at(container, "args"))
     shell = _command(obj).shell
@@ -155,10 +156,6 @@ def _start(container: Tree, index: int, size: int) -> PodStart:
         if not is_endless([word.value for word in line.words]) or not starts or starts[-1].engine:
             starts.append(replace(_of_command(line.words, pod), env=line.env))
     return _of_script(starts)
-
-
-def _is_address(source: Any) -> bool:
-    return mapping(mapping(source).get("fieldRef")).get("fieldPath") in ("status.podIP", "status.hostIP")
 
 
 _SHELL: Final = re.compile(rf"(?:{'|'.join(SHELLS)})(?: (?:[-+](?![A-Za-z]*[il])[A-Za-z]+|pipefail))*")

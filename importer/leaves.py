@@ -98,13 +98,13 @@ def picked(tree: Tree, *names: str) -> dict[str, Tree]:
 
 
 def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
-    """Return a tree with another value at a path, whose parents exist."""
+    """Return a tree with another value at a path; parents that are no objects become some."""
     if not path:
         return value
     step, *below = path
     if isinstance(tree, list):
         return [put(item, tuple(below), value) if n == step else item for n, item in enumerate(tree)]
-    return {**tree, step: put(tree.get(step), tuple(below), value)}
+    return {**fields_at(tree), step: put(at(tree, step), tuple(below), value)}
 
 
 def manifest(api_version: str, kind: str, metadata: Tree, spec: Tree) -> Tree:

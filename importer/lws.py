@@ -127,7 +127,9 @@ def _member(
     for field in _excluded(value) if size > 1 else ():
         tree = account.without(tree, field, _DEADLOCK)
     added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
-    return _annotated(tree, added)
+    notes = fields_at(tree, "metadata", "annotations")
+    ours = {key: Leaf(value) for key, value in added.items() if key not in notes}
+    return put(tree, ("metadata", "annotations"), {**notes, **ours})
 
 
 def _excluded(value: Object) -> Iterator[LeafPath]:
@@ -146,13 +148,6 @@ def _scheduler(value: Object) -> Mapping[str, str]:
         return {SCHEDULER_NAME: NO_GANG}
     named = {text(at(value, *GROUP, field, "spec", "schedulerName")) for field in TEMPLATES} - {""}
     return {SCHEDULER_NAME: named.pop()} if len(named) == 1 else {}
-
-
-def _annotated(tree: Tree, added: Mapping[str, str]) -> Tree:
-    """Add annotations that the author has not written."""
-    own, notes = fields_at(tree, "metadata"), fields_at(tree, "metadata", "annotations")
-    ours = {key: Leaf(value) for key, value in added.items() if key not in notes}
-    return {**tree, "metadata": {**own, "annotations": {**notes, **ours}}}
 
 
 # --- the launch ---------------------------------------------------------------------------------------

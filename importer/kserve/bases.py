@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from importer.account import MISSING, Account, ObjectKey, UntranslatableError, key_of, overridden
 from importer.gotemplate import FUNCTIONS, Function, Value, rendered
-from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, plain, put, value_at
+from importer.leaves import Leaf, Tree, at, fields_at, items_at, origins, picked, plain, value_at
 from importer.merge import KSERVE, merged
 from intent import Object
 from intent.shapes import mapping, metadata, number, text
@@ -56,11 +56,9 @@ def with_bases(
     layers = [*(_spec(configs[key]) for key in (*known, *own)), spec]
     model_name = text(value_at(asked, "model", "name") or name)
     root = _root(plain(tree), namespace, model_name)
-    complete, served = merged(KSERVE, *layers), at(asked, "model", "name")
-    if isinstance(served, Leaf) and isinstance(at(complete, "model"), dict):
-        # a base's own name comes before that of the service
-        complete = put(complete, ("model", "name"), served)
-    complete = rendered(complete, root, _FUNCTIONS, in_json=True)
+    if served := picked(at(asked, "model"), "name"):
+        layers.append({"model": served})  # a base's own name comes before that of the service
+    complete = rendered(merged(KSERVE, *layers), root, _FUNCTIONS, in_json=True)
     stands = set(origins(complete))
     gone = [each for each in origins(layers) if each not in stands and each.path[:2] != ("spec", "baseRefs")]
     account.leave(Leaf(None, tuple(gone)), _OVERRIDDEN)
