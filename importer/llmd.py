@@ -6,7 +6,7 @@ Source: llm-d-model-service, `internal/controller`: `child_resources.go`, `utils
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from importer.account import (
     COMPONENT_TYPES,
@@ -56,15 +56,8 @@ Render = Callable[[Tree], Tree]
 CACHE: Final = "/model-cache"
 """Where the volume of the model is mounted."""
 _LABEL: Final = 63
-
-
-class Artifact(NamedTuple):
-    """The model's files by their URI."""
-
-    claim: str
-    """Of `pvc://`, the claim; empty for `hf://`."""
-    path: str
-    """Of `hf://` the repository, of `pvc://` the path in the claim."""
+_URI: Final = re.compile(r"hf://(?P<repository>[^/]+/.+)|pvc://(?P<claim>[^/]+)(?P<path>(?:/.*)?)")
+"""The URIs that llm-d's templates know: a repository of Hugging Face, or a path in a claim."""
 
 
 def translate(trees: dict[int, Tree], account: Account) -> None:
@@ -100,7 +93,7 @@ def _translated(
         UntranslatableError: llm-d would refuse it, its BaseConfig is missing, or a template is not supported.
     """
     obj, spec = plain(tree), at(tree, "spec")
-    model = artifact(text(value_at(spec, "modelArtifacts", "uri")))
+    model = _URI.fullmatch(text(value_at(spec, "modelArtifacts", "uri")))
     if model is None:
         message = "must be hf://ORGANIZATION/MODEL or pvc://CLAIM/PATH: llm-d refuses other URIs"
         raise UntranslatableError("spec.modelArtifacts.uri", message)
@@ -208,7 +201,7 @@ def _role(spec: Tree, name: str, below: Tree, pod: Tree) -> dict[str, Tree]:
     }
 
 
-def _pod(workload: Tree, spec: Tree, model: Artifact, render: Render) -> dict[str, Tree]:
+def _pod(workload: Tree, spec: Tree, model: re.Match[str], render: Render) -> dict[str, Tree]:
     """Return the containers that a role asks for, and the volume of the model's files if one mounts it."""
     pod: dict[str, Tree] = {}
     for field in ("containers", "initContainers"):
@@ -224,13 +217,13 @@ def _pod(workload: Tree, spec: Tree, model: Artifact, render: Render) -> dict[st
     return pod
 
 
-def _mounting(own: Tree, path: Leaf, artifacts: Tree, model: Artifact) -> tuple[Tree, Tree]:
+def _mounting(own: Tree, path: Leaf, artifacts: Tree, model: re.Match[str]) -> tuple[Tree, Tree]:
     """Return a container that mounts the files of the model, with the variables for them, and the volume."""
     uri, secret, size = (at(artifacts, name) for name in ("uri", "authSecretName", "size"))
     mount: dict[str, Tree] = {"name": Leaf(VOLUME), "mountPath": path}
     volume: dict[str, Tree] = {"name": uri.having(VOLUME)}
-    if model.claim:
-        claim = {"claimName": uri.having(model.claim), "readOnly": Leaf(value=True)}
+    if model["claim"]:
+        claim = {"claimName": uri.having(model["claim"]), "readOnly": Leaf(value=True)}
         own = {**own, "volumeMounts": [{**mount, "readOnly": Leaf(value=True)}]}
         return own, {**volume, "persistentVolumeClaim": claim}
     env: list[Tree] = [{"name": Leaf("HF_HOME"), "value": Leaf(CACHE)}]
@@ -245,32 +238,24 @@ def _mounting(own: Tree, path: Leaf, artifacts: Tree, model: Artifact) -> tuple[
 # Their variables and functions: `template.go`, `TemplateVars`.
 
 
-def artifact(uri: str) -> Artifact | None:
-    """Read a URI; None for a scheme that llm-d's templates do not know."""
-    scheme, _, rest = uri.partition("://")
-    claim, _, path = rest.partition("/")
-    if scheme == "hf" and claim and path:
-        return Artifact("", rest)
-    return Artifact(claim, path.strip("/")) if scheme == "pvc" and claim else None
-
-
 def sanitized(model: str) -> str:
     """Return the name of a model as the value of a label."""
     return re.sub("[^a-z0-9-]", "-", model.lower()).strip("-")[:_LABEL].rstrip("-")
 
 
-def variables(service: Object, model: Artifact) -> Object:
+def variables(service: Object, model: re.Match[str]) -> Object:
     """Return the root of the templates of a ModelService."""
     spec, name = mapping(service.get("spec")), text(metadata(service).get("name"))
     served = text(mapping(spec.get("routing")).get("modelName"))
+    path = model["repository"] or model["path"].strip("/")
     return {
         "ModelServiceName": name,
         "ModelServiceNamespace": text(metadata(service).get("namespace")),
         "ModelName": served,
         "SanitizedModelName": sanitized(served),
-        "HFModelName": "" if model.claim else model.path,
-        "ModelPath": model.path,
-        "MountedModelPath": f"{CACHE}/{model.path}".rstrip("/") if model.claim else CACHE,
+        "HFModelName": model["repository"] or "",
+        "ModelPath": path,
+        "MountedModelPath": f"{CACHE}/{path}".rstrip("/") if model["claim"] else CACHE,
         "AuthSecretName": text(mapping(spec.get("modelArtifacts")).get("authSecretName")),
         "EPPServiceName": f"{name}-epp-service",
         "EPPDeploymentName": f"{name}-epp",
