@@ -5,7 +5,7 @@ recognised, the engine's containers get the plain command of one node; the launc
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from importer.account import COMPONENT_TYPES, Account, default, kept, key_of, lost, overridden, take
@@ -124,20 +124,14 @@ def _member(
         launcher = next((start.launcher for start in starts if start.launcher != SGLANG), "")
         for each, start in zip(engines, starts, strict=False):
             tree = put(tree, each, _replaced(at(tree, *each), start, account))
-    for field in _excluded(value) if size > 1 else ():
-        tree = account.without(tree, field, _DEADLOCK)
+    if size > 1:
+        tree = account.without(tree, ("metadata", "annotations", EXCLUSIVE_TOPOLOGY), _DEADLOCK)
+    if size > 1 and at(value, "spec", "startupPolicy") == "LeaderReady":
+        tree = account.without(tree, ("spec", "startupPolicy"), _DEADLOCK)
     added = {**own, **({LAUNCHER: launcher} if launcher else {}), **_scheduler(value)}
     notes = fields_at(tree, "metadata", "annotations")
     ours = {key: Leaf(value) for key, value in added.items() if key not in notes}
     return put(tree, ("metadata", "annotations"), {**notes, **ours})
-
-
-def _excluded(value: Object) -> Iterator[LeafPath]:
-    """Yield the fields because of which a group cannot be a gang."""
-    if annotations(value).get(EXCLUSIVE_TOPOLOGY):
-        yield "metadata", "annotations", EXCLUSIVE_TOPOLOGY
-    if at(value, "spec", "startupPolicy") == "LeaderReady":
-        yield "spec", "startupPolicy"
 
 
 def _scheduler(value: Object) -> Mapping[str, str]:

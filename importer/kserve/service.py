@@ -105,7 +105,7 @@ def _role(name: str, workload: Tree, service: Tree, document: int, account: Acco
     if is_plain and (sizes := _sizes(parallelism, has_workers=has_workers)):
         role["parallelism"] = sizes
     if has_workers:
-        sizes_of_groups = [at(parallelism, key) or [] for key in ("data", "dataLocal")]
+        sizes_of_groups = picked(parallelism, "data", "dataLocal")
         role["multinode"] = {"nodeCount": Leaf(nodes, tuple(origins(sizes_of_groups)))}
     launcher: dict[str, Tree] = {LAUNCHER: Leaf("vllm-native" if is_plain else "none")} if nodes > 1 else {}
     if nodes > 1 and not is_plain:
