@@ -64,8 +64,7 @@ def pod_of(pod: Tree, service: Tree, account: Account) -> tuple[dict[str, Tree],
         spec = _without(INITIALIZER, spec, "initContainers", _INITIALIZER, account)
     if words is not None:
         spec = _without(SIDECAR, spec, "initContainers", _BY_SIDECAR, account)
-    elif "initContainers" in spec:
-        first = items_at(spec, "initContainers")
+    elif first := items_at(spec, "initContainers"):
         spec["initContainers"] = [_init_container(each, account) for each in first]
     if engine is not None:
         own = _engine(engine, words, account)

@@ -1,6 +1,5 @@
 """The importer of KServe: presets, then bases, then the service, merged its way, as an InferenceService."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from catalog.schemas import POD_TEMPLATE, schemas
@@ -57,22 +56,17 @@ _SPEC: Final = _WORKLOAD | {"model", "prefill", "router", "tracing", "storageIni
 
 def _placed(tree: Tree, account: Account) -> Tree:
     """Return the tree of an object without the fields that KServe does not have in a spec and its pods."""
-    for path, remedy in [*_misplaced(tree)]:
-        why = f"KServe has no field {path[-1]} in {written(path[:-1])}, and drops it{remedy}"
-        tree = account.without(tree, path, unknown(why))
-    return tree
-
-
-def _misplaced(tree: Tree) -> Iterator[tuple[LeafPath, str]]:
-    """Yield the path of each such field, and the remedy for fields that are one level too deep."""
     pod_fields = frozenset(schemas()[POD_TEMPLATE].root["properties"]["spec"]["properties"])
     places: list[tuple[LeafPath, frozenset[str]]] = [(("spec",), _SPEC), (("spec", "prefill"), _WORKLOAD)]
     places += [((*above, pod), pod_fields) for above, _ in places for pod in ("template", "worker")]
     for place, fields in places:
         for name, below in fields_at(tree, *place).items():
             if name not in fields:
-                inner = ", ".join(field for field in fields_at(below) if field in fields)
-                yield (*place, name), f": write {inner} one level up, in {written(place)}" if inner else ""
+                why = f"KServe has no field {name} in {written(place)}, and drops it"
+                if inner := ", ".join(field for field in fields_at(below) if field in fields):
+                    why += f": write {inner} one level up, in {written(place)}"
+                tree = account.without(tree, (*place, name), unknown(why))
+    return tree
 
 
 # --- decided outcomes ---------------------------------------------------------------------------------
