@@ -191,8 +191,7 @@ def shown(words: Sequence[str]) -> str:
 _LOOK: Final = ("test", "false", "grep", "wc", "awk", "head", "cut", "tr", "cat", "ls", "which", "nc", "ping")
 _DECIDE: Final = frozenset((*_LOOK, "[", "[[", "!", "getent", "nslookup"))
 """Programs that only look: what follows one of them with `&&` depends on what it sees."""
-_PRINT: Final = ("echo", "printf", "sleep", "date", "true", ":", "hostname", "nvidia-smi", "seq")
-_READERS: Final = _DECIDE.union(_PRINT)
+_READERS: Final = _DECIDE | {"echo", "printf", "sleep", "date", "true", ":", "hostname", "nvidia-smi", "seq"}
 """Programs that only wait, print or look."""
 _OF_RAY: Final = frozenset({"status", "health-check", "list", "stop"})
 """Subcommands of Ray that only look. `stop` is among them: no Ray runs before a script starts it."""

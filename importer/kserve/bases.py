@@ -17,8 +17,6 @@ from intent.shapes import mapping, metadata, number, text
 
 PRESET: Final = "kserve-config-llm-"
 """How the names of presets begin."""
-HOME: Final = "default"
-"""The namespace of a service that names none."""
 _GET_PRESETS: Final = "add the file; kubectl get llminferenceserviceconfig -n kserve -o yaml prints presets"
 _NO_PIPELINE: Final = (
     "no release of KServe has one for `pipeline` with `worker`: add your own, or set `pipeline` in the "
@@ -41,7 +39,7 @@ def with_bases(
     if not isinstance(spec, dict):
         raise UntranslatableError("spec", "must be an object with the service")
     names = [text(value_at(ref, "name")) for ref in items_at(spec, "baseRefs")]
-    namespace = namespace or HOME
+    namespace = namespace or "default"
     refs = {name: _key(configs, namespace, name) for name in names}
     own = [key for key in map(refs.get, names) if key]
     asked = merged(KSERVE, spec, *(_spec(configs[key]) for key in own))  # here bases are over the service
