@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, NamedTuple, get_args
 
-from importer.leaves import LeafPath, Origin, Tree, at, fields_at, origins, put, value_at
-from intent.annotations import DEFAULT_ROLE
+from importer.leaves import Leaf, LeafPath, Origin, Tree, at, fields_at, items_at, origins, put, value_at
+from intent.annotations import DEFAULT_ROLE, SKIP
+from intent.container import ROUTING_PROXY
 from intent.errors import FieldError
 from intent.shapes import text
 
@@ -143,6 +144,12 @@ def take(trees: dict[int, Tree], group: str, *kinds: str) -> dict[int, Tree]:
         if text(value_at(tree, "apiVersion")).rpartition("/")[0] == group and value_at(tree, "kind") in kinds
     ]
     return {number: trees.pop(number) for number in numbers}
+
+
+def own_sidecar(pod: Tree) -> dict[str, Tree]:
+    """Return the annotation of a pod that has the routing sidecar: FusionInfer adds none then."""
+    names = [value_at(container, "name") for container in items_at(pod, "initContainers")]
+    return {SKIP: Leaf("sidecar")} if ROUTING_PROXY in names else {}
 
 
 ObjectKey = tuple[str, str]

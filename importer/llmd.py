@@ -19,6 +19,7 @@ from importer.account import (
     ignored,
     key_of,
     lost,
+    own_sidecar,
     rules,
     take,
 )
@@ -194,10 +195,13 @@ def _role(spec: Tree, name: str, below: Tree, pod: Tree) -> dict[str, Tree]:
     workload = at(spec, name)
     replicas = at(below, "spec", "replicas") if workload is None else at(workload, "replicas")
     is_scaled = value_at(spec, "decoupleScaling") is True
+    template = merged(LLM_D, at(below, "spec", "template"), {"spec": pod})
+    if skips := own_sidecar(template["spec"]):
+        template = merged(LLM_D, template, {"metadata": {"annotations": skips}})
     return {
         **({} if is_scaled else {"replicas": replicas or Leaf(1)}),
         **{key: value for key, value in picked(workload, "acceleratorTypes").items() if fields_at(value)},
-        "template": merged(LLM_D, at(below, "spec", "template"), {"spec": pod}),
+        "template": template,
     }
 
 

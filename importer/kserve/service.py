@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from importer.account import COMPONENT_TYPES, Account, default, ignored, lost, told
+from importer.account import COMPONENT_TYPES, Account, default, ignored, lost, own_sidecar, told
 from importer.kserve.pods import pod_of
 from importer.kserve.routes import PICKER as GENERATION
 from importer.kserve.routes import router
 from importer.leaves import Leaf, Tree, at, fields_at, items_at, manifest, origins, picked, value_at
-from intent.annotations import LAUNCHER, PICKER, SKIP
-from intent.container import ROUTING_PROXY
+from intent.annotations import LAUNCHER, PICKER
 from intent.inferenceservice.v1alpha1 import API_VERSION, KIND
 from intent.shapes import number, text
 
@@ -124,8 +123,7 @@ def _template(pod: Tree, workload: Tree, service: Tree, ours: dict[str, Tree], a
         passed = {name: value for name, value in own if name.startswith(prefixes)}
         metadata[key] = {**passed, **fields_at(workload, key)}
     account.leave(metadata["annotations"].pop(ROUTING, []), _ROUTED)
-    is_proxied = any(value_at(each, "name") == ROUTING_PROXY for each in items_at(pod, "initContainers"))
-    metadata["annotations"] |= ours | ({SKIP: Leaf("sidecar")} if is_proxied else {})
+    metadata["annotations"] |= ours | own_sidecar(pod)
     kept = {key: fields for key, fields in metadata.items() if fields}
     return {"metadata": kept, "spec": pod} if kept else {"spec": pod}
 

@@ -421,6 +421,21 @@ def test_the_value_of_a_label_never_ends_in_a_dash() -> None:
     assert sanitized("A" * 62 + "/b") == "a" * 62
 
 
+def test_a_routing_sidecar_of_a_base_stays_the_only_one() -> None:
+    sidecar = """
+      initContainers:
+      - {name: routing-proxy, image: sidecar:1, restartPolicy: Always, args: [--port=8000, --vllm-port=8001]}
+      containers:"""
+    behind = DEPLOYMENT.replace("\n      containers:", sidecar).replace('{{ "engine" | getPort }}', "8001")
+    texts = {"decodeDeployment": behind, "prefillDeployment": DEPLOYMENT, "httpRoute": ROUTE}
+
+    result = made(base(**texts), service())
+
+    assert role(result)["template"]["metadata"] == {"annotations": {"fusioninfer.io/skip": "sidecar"}}
+    assert "metadata" not in role(result, "prefill")["template"]
+    assert errors(result.objects) == []
+
+
 @pytest.mark.parametrize("split", [False, True])
 def test_a_service_is_valid_and_renders(*, split: bool) -> None:
     texts = {"decodeDeployment": DEPLOYMENT, "decodeService": SERVICE, "httpRoute": ROUTE}
