@@ -78,8 +78,6 @@ _WORD: Final = re.compile(
 )
 _Word = tuple[str, str]
 """A part of an action: the group of `_WORD` that it is, and its text."""
-
-
 _Block = tuple[bool, bool | None]
 """Whether the present branch of an `if` is printed, and the one after `else`; None in that one."""
 

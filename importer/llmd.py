@@ -65,8 +65,7 @@ def translate(trees: dict[int, Tree], account: Account) -> None:
     """Translate all ModelServices, each with its BaseConfig merged in: a ConfigMap to which it refers."""
     services = take(trees, GROUP, KIND)
     references = {_reference(tree) for tree in services.values()}
-    others = [number for number, tree in trees.items() if value_at(tree, "kind") == "ConfigMap"]
-    keys = {key_of(trees[number]): number for number in others}
+    keys = {key_of(tree): number for number, tree in trees.items() if value_at(tree, "kind") == "ConfigMap"}
     base_configs = {key: (number, trees.pop(number)) for key, number in keys.items() if key in references}
     for number, tree in services.items():
         account.say(number, OF_SERVICES)
