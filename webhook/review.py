@@ -9,8 +9,10 @@ final object and reports all errors and warnings at once. Both add an audit anno
 logs as `<name of the webhook>/record` and `<name of the webhook>/findings`.
 """
 
+import re
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, TypeVar
@@ -99,17 +101,14 @@ def read(body: bytes) -> AdmissionRequest:
 def opened(request: AdmissionRequest) -> tuple[Object, Object | None]:
     """Decode the specs of both objects. Fields with the same bytes in both are decoded once, and shared."""
     known = dict[bytes, Any]()
-    live = _opened(request.live or {}, known)
-    return live, request.old and _opened(request.old, known)
-
-
-def _opened(lws: Object, known: dict[bytes, Any]) -> Object:
-    spec = lws.get("spec")
-    if not isinstance(spec, dict):
-        return lws
-    fields = {key: bytes(value) for key, value in spec.items()}
-    known |= {text: _read(_value, text) for text in fields.values() if text not in known}
-    return {**lws, "spec": {key: known[text] for key, text in fields.items()}}
+    objects = [request.live or {}, request.old or {}]
+    for index, lws in enumerate(objects):
+        if isinstance(spec := lws.get("spec"), dict):
+            fields = {key: bytes(value) for key, value in spec.items()}
+            known |= {text: _read(_value, text) for text in fields.values() if text not in known}
+            objects[index] = {**lws, "spec": {key: known[text] for key, text in fields.items()}}
+    live, old = objects
+    return live, request.old and old
 
 
 def _read(decode: Callable[[bytes | Raw], _T], body: bytes | Raw) -> _T:
@@ -150,6 +149,8 @@ WARNING_LENGTH: Final = 200
 The API server truncates one at 256 characters, and all together at 4096
 (`k8s.io/apiserver` `pkg/endpoints/filters/warning.go`).
 """
+_UNPRINTED: Final = re.compile("[^ -~]")
+"""Characters that a warning shows as `?`."""
 CALLED_FROM: Final = "check.fusioninfer.io/called-from"
 """The annotation by which a dry run asks from which address its review comes."""
 PEER: Final = "called from <peer>"
@@ -198,7 +199,25 @@ def mutate(body: bytes, settings: Settings = DEFAULTS, templates: Templates | No
     Raises:
         Malformed: the body is not an AdmissionReview.
     """
-    return _answered(partial(_mutated, templates=templates), read(body), settings)
+    request = read(body)
+    live, old = request.live, request.old
+    with _refusing():
+        if live is None or at_once(live, old):
+            return _unchanged(request)
+        if templates is None and BASE_REFS in annotations(live):
+            templates = dict.fromkeys(needed(live, old), OFF) or None
+        live, old = opened(request)
+        changes = operations(live, inspect(live, old, templates), settings)
+        if not changes:
+            return _unchanged(request)
+        patch = b2a_base64(orjson.dumps(changes), newline=False).decode()
+        response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
+        response |= {"auditAnnotations": _audit(changes)}
+        return AdmissionAnswer(_answer(request.uid, response), "patched")
+
+
+def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
+    return AdmissionAnswer(_answer(request.uid, {"allowed": True}), "unchanged")
 
 
 def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
@@ -207,65 +226,39 @@ def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
     Raises:
         Malformed: the body is not an AdmissionReview.
     """
-    return _answered(_validated, read(body), settings)
+    request = read(body)
+    with _refusing():
+        live, old = opened(request)
+        of_kind = CHECKS.get(text(live.get("kind")), partial(check, dry_run=request.dry_run))
+        findings = [] if request.live is None else of_kind(live, old, settings)
+        errors = [finding for finding in findings if finding.severity == "error"]
+        response: Object = {"allowed": not errors}
+        if errors:
+            response["status"] = status(errors, request.live or {})
+        if len(findings) > len(errors):
+            response["warnings"] = list(warnings(findings))
+        if request.dry_run and CALLED_FROM in annotations(request.live):
+            response["warnings"] = [*response.get("warnings", ()), PEER]
+        if findings:
+            codes = ",".join(sorted({finding.code for finding in findings}))
+            response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}
+        return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
 
 
-def _answered(
-    handler: Callable[[AdmissionRequest, Settings], AdmissionAnswer],
-    request: AdmissionRequest,
-    settings: Settings,
-) -> AdmissionAnswer:
-    """Call the handler. Objects that are nested too deep, or have integers over 64 bits, are `Malformed`.
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Raise `Malformed` for objects that are nested too deep, or have integers over 64 bits.
 
     orjson writes 254 levels, and Python allows a thousand nested calls.
     """
     try:
-        return handler(request, settings)
+        yield
     except (RecursionError, orjson.JSONEncodeError) as error:
         if isinstance(error, RecursionError) or "Recursion" in str(error):
             raise Malformed("nested too deep") from error
         if "64-bit" in str(error):
             raise Malformed("a whole number has more than 64 bits") from error
         raise
-
-
-def _mutated(
-    request: AdmissionRequest, settings: Settings, *, templates: Templates | None
-) -> AdmissionAnswer:
-    live, old = request.live, request.old
-    if live is None or at_once(live, old):
-        return _unchanged(request)
-    if templates is None and BASE_REFS in annotations(live):
-        templates = dict.fromkeys(needed(live, old), OFF) or None
-    live, old = opened(request)
-    changes = operations(live, inspect(live, old, templates), settings)
-    if not changes:
-        return _unchanged(request)
-    patch = b2a_base64(orjson.dumps(changes), newline=False).decode()
-    response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
-    return AdmissionAnswer(_answer(request.uid, response | {"auditAnnotations": _audit(changes)}), "patched")
-
-
-def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
-    return AdmissionAnswer(_answer(request.uid, {"allowed": True}), "unchanged")
-
-
-def _validated(request: AdmissionRequest, settings: Settings) -> AdmissionAnswer:
-    live, old = opened(request)
-    of_kind = CHECKS.get(text(live.get("kind")), partial(check, dry_run=request.dry_run))
-    findings = [] if request.live is None else of_kind(live, old, settings)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    response: Object = {"allowed": not errors}
-    if errors:
-        response["status"] = status(errors, request.live or {})
-    if len(findings) > len(errors):
-        response["warnings"] = list(warnings(findings))
-    if request.dry_run and CALLED_FROM in annotations(request.live):
-        response["warnings"] = [*response.get("warnings", ()), PEER]
-    if findings:
-        codes = ",".join(sorted({finding.code for finding in findings}))
-        response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}
-    return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:
@@ -315,15 +308,9 @@ def warnings(findings: list[FieldError]) -> Iterator[str]:
 
 def warning(finding: FieldError) -> str:
     """Return one warning: code, message, and the path if it fits."""
-    text = _plain(f"{finding.code}: {finding.message}")
-    where = _plain(f" [{finding.path.removeprefix('spec.leaderWorkerTemplate.')}]")
+    text = _UNPRINTED.sub("?", f"{finding.code}: {finding.message}")
+    where = _UNPRINTED.sub("?", f" [{finding.path.removeprefix('spec.leaderWorkerTemplate.')}]")
     return cut(text, WARNING_LENGTH) if len(text + where) > WARNING_LENGTH else text + where
-
-
-def _plain(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(char if " " <= char <= "~" else "?" for char in text)
 
 
 def cut(text: str, limit: int) -> str:
