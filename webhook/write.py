@@ -214,16 +214,19 @@ def read_write(
     without it. If it has none, the one that a write brings counts, if it says nothing else than the object.
     Beside the record of an exported file the stored one counts for what the write left of it.
     """
+    if old is None:
+        record = _record(records.find(live))
+        return record if isinstance(record, FieldError) else _write(live, record, templates=templates)
     stored = _record(records.find(old))
     written_text = _text_of_record(live, old, _readable(stored))
     record = stored if written_text == records.find(old) else _record(written_text)
     if isinstance(record, FieldError) and has_record(live):
         return record
-    if old is not None and stored is NO_RECORD and not patch(old, merge(old, _readable(record).put_on)):
+    if stored is NO_RECORD and not patch(old, merge(old, _readable(record).put_on)):
         stored = record
-    if old and record is not stored and isinstance(record, Record) and brings_record(live, old):
+    if record is not stored and isinstance(record, Record) and brings_record(live, old):
         record, live = records.with_left(record, _readable(stored), live, old)
-    before = None if old is None else _write(old, _readable(stored), is_stored=True)
+    before = _write(old, _readable(stored), is_stored=True)
     return _write(live, _readable(record), before, templates)
 
 
@@ -273,7 +276,7 @@ def _read(original: Object, old: Object | None) -> Reading:
     return replace(reading, intent=replace(reading.intent, revision=stored))
 
 
-def _text_of_record(live: Object, old: Object | None, stored: Record) -> Any:
+def _text_of_record(live: Object, old: Object, stored: Record) -> Any:
     """Return the record that the live object was made with; None if it has none.
 
     A write without the record comes from a file that holds all there is (`kubectl replace`), or ejects the
@@ -282,7 +285,7 @@ def _text_of_record(live: Object, old: Object | None, stored: Record) -> Any:
     those without an owner too, a client-side apply after an export, and one that writes the author's launch
     beside a part of ours.
     """
-    if has_record(live) or old is None or not has_record(old):
+    if has_record(live) or not has_record(old):
         return records.find(live)
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
     is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
