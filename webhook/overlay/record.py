@@ -193,6 +193,15 @@ def write(
     return orjson.dumps(whole, option=orjson.OPT_SORT_KEYS).decode()
 
 
+_UNREADABLE: Final = FieldError(
+    f"metadata.annotations[{EXPANSION}]",
+    None,
+    f"is not a record that this release writes, or reads (versions 2 and {VERSION}); "
+    "remove the annotation, which restarts nothing, then kubectl replace it with your file",
+    "FI901",
+)
+
+
 def read(
     text: Any, recordable: Object, order: tuple[str, ...] = (), restorable: Object | None = None
 ) -> Record | FieldError:
@@ -201,29 +210,18 @@ def read(
     `order` is that of the concerns: the items that they add to a list are in it. `restorable` has the paths
     of `was`.
     """
-    known = _read(text, recordable, order, restorable)
-    if known is not None:
-        return known
-    message = (
-        f"is not a record that this release writes, or reads (versions 2 and {VERSION}); "
-        "remove the annotation, which restarts nothing, then kubectl replace it with your file"
-    )
-    return FieldError(f"metadata.annotations[{EXPANSION}]", None, message, "FI901")
-
-
-def _read(text: Any, recordable: Object, order: tuple[str, ...], restorable: Object | None) -> Record | None:
     if not isinstance(text, str) or len(text) > budget.VALUES.most:
-        return None
+        return _UNREADABLE
     try:
         form = msgspec.convert(orjson.loads(text), _Form)
     except (orjson.JSONDecodeError, msgspec.ValidationError):
-        return None
+        return _UNREADABLE
     parts = {name: form.parts[name] for name in order if name in form.parts} | form.parts
     combined = _combined(parts, recordable)
     base = None if form.base is None else read_base(form.base)
     is_ours = form.version in READ and fits(form.was, restorable) and (base is None) == (form.base is None)
     if combined is None or not is_ours:
-        return None
+        return _UNREADABLE
     put_on, wish = combined
     decision = replace(form.decision, serving=bounded(form.decision.serving))
     expansion = Expansion(parts, wish, decision, of_record(form.serves))
@@ -232,24 +230,21 @@ def _read(text: Any, recordable: Object, order: tuple[str, ...], restorable: Obj
 
 
 def _combined(parts: Mapping[str, Part], recordable: Object) -> tuple[Overlay, Overlay] | None:
-    """Combine what was injected of all parts, and their wishes; None if they are forged, or contradict."""
+    """Combine what was injected of all parts, and their wishes; None if they are forged, or contradict.
+
+    Each template has at most one launch, the engine's, and each container once: a revert takes long.
+    """
     left = [part.left for part in parts.values() if part.left]
     try:
         injected = combine(part.put_on for part in parts.values())
         wish = combine((injected, *left)) if left else injected
     except Contradiction:
         return None
-    return (injected, wish) if fits(wish, recordable) and _launches_one(injected) else None
-
-
-def _launches_one(put_on: Overlay) -> bool:
-    """Return whether each template has at most one launch, the engine's, and each container once.
-
-    To revert a launch takes long.
-    """
-    for template in templates_of(put_on).values():
+    if not fits(wish, recordable):
+        return None
+    for template in templates_of(injected).values():
         containers = listed(pod_of(template).get("containers"))
         launches = sum("command" in item or "args" in item for item in containers)
         if launches > 1 or len(containers_of(template)) < len(containers):
-            return False
-    return True
+            return None
+    return injected, wish
