@@ -111,12 +111,7 @@ def _map(field: str, sides: Sides, launches: Launches) -> Any:
         elif key in left:
             del left[key]
     left |= {key: value for key, value in mine.items() if key not in base and key not in theirs}
-    return None if is_added and is_bare(left) else left
-
-
-def is_bare(left: Object) -> bool:
-    """Return whether only empty values are left."""
-    return all(item in (None, {}, []) for item in left.values())
+    return None if is_added and all(item in (None, {}, []) for item in left.values()) else left
 
 
 def _items(field: str, sides: Sides, launches: Launches) -> Any:
@@ -149,7 +144,7 @@ def _item(field: str, sides: Sides, launches: Launches) -> Any:
     rest = sides.without(keys)
     left = _container(rest, theirs["name"], launches) if field == "containers" else _map("", rest, launches)
     left = left or {}
-    if is_added and (is_bare(left) or _lost_image(field, left, base)):
+    if is_added and (not left or _lost_image(field, left, base)):
         launches.pop(theirs.get("name"), None)
         return None
     whole = keys | left

@@ -1,7 +1,7 @@
 """Overlays: the pod templates in them, how several become one, what a record may have, what an object has."""
 
 from collections.abc import Callable, Collection, Iterable
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, Final
 
 from intent import Object
@@ -120,19 +120,14 @@ def _joined(key: str, values: list[Any]) -> Any:
     if kinds == {dict}:
         return combine(values)
     if kinds == {list} and key in LIST_KEYS and all(are_items(key, items) for items in values):
-        return _joined_items(key, values)
+        overlays: dict[Identity, list[Overlay]] = {}
+        for item in chain.from_iterable(values):
+            overlays.setdefault(identity(key, item), []).append(item)
+        return [items[0] if len(items) == 1 else combine(items) for items in overlays.values()]
     for value in values:
         if not same(values[0], value):
             raise Contradiction(f"{key}: {values[0]!r} and {value!r}")
     return values[0]
-
-
-def _joined_items(field: str, lists: list[list[Overlay]]) -> list[Overlay]:
-    overlays: dict[Identity, list[Overlay]] = {}
-    for items in lists:
-        for item in items:
-            overlays.setdefault(identity(field, item), []).append(item)
-    return [items[0] if len(items) == 1 else combine(items) for items in overlays.values()]
 
 
 def remainder(overlay: Overlay, part: Overlay) -> Overlay:

@@ -265,7 +265,9 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
             then = leader if before.is_plain else worker
             worker, edits = changed, _edits(worker, leader, then.sides.ours)
     templates = {name: pod for name, pod in ((WORKER, worker), (LEADER, leader)) if pod}
-    original = merge3("", Sides(_without_templates(before.put_on), None, live, file or None), {}) or live
+    others = {key: value for key, value in group_of(before.put_on).items() if key not in (LEADER, WORKER)}
+    outside = with_group(before.put_on, others) if "spec" in before.put_on else before.put_on
+    original = merge3("", Sides(outside, None, live, file or None), {}) or live
     if templates:
         group = {**group_of(live), **{name: pod.original for name, pod in templates.items()}}
         is_empty = leader and containers_of(leader.sides.ours) and not containers_of(leader.original)
@@ -277,12 +279,6 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
     mounted = {name: pod.mounted for name, pod in templates.items() if pod.mounted}
     exported = frozenset(name for name, pod in templates.items() if pod.is_exported)
     return Reverted(original, edits, kept, mounted, exported)
-
-
-def _without_templates(put_on: Overlay) -> Overlay:
-    """Return the overlay of the fields outside of the pod templates."""
-    group = {key: value for key, value in group_of(put_on).items() if key not in (LEADER, WORKER)}
-    return with_group(put_on, group) if "spec" in put_on else put_on
 
 
 def _template(
