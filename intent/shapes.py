@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
@@ -99,16 +100,16 @@ def without_nulls(value: Any, depth: int = 32) -> Any:
     return {key: without_nulls(item, depth - 1) for key, item in value.items() if item is not None}
 
 
+@dataclass(eq=False)
 class Later(Generic[_T]):
     """What validators alone read, so that mutators need not: read when it is asked for, equal if that is."""
 
-    def __init__(self, read: Callable[[], _T]) -> None:
-        self._read = read
+    read: Callable[[], _T]
 
     @cached_property
     def value(self) -> _T:
         """What is read."""
-        return self._read()
+        return self.read()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Later) and self.value == other.value
