@@ -117,24 +117,18 @@ def _of_service(service: Object) -> Iterator[tuple[Limit, int]]:
     roles = map(mapping, listed(mapping(service.get("spec")).get("roles")))
     yield BYTES, _length(service.get("spec"))
     pods = (role.get(name) for role in roles if role for name in ("template", "worker"))
-    yield from _counted(service, filter(None, pods))
+    yield from counted(service, filter(None, pods))
 
 
 def of_template(template: Object, pods: Iterable[Any]) -> FieldError | None:
     """Return the first limit that the parts of an InferenceTemplate exceed together; None for none."""
-    return _over(_counted(template, pods), "spec.pods")
+    return _over(counted(template, pods), "spec.pods")
 
 
 def of_service(members: int) -> FieldError:
     """Return the error of a service with more than `MEMBERS` LeaderWorkerSets."""
     message = f"the service has {members} LeaderWorkerSets, and the limit is {MEMBERS}; nothing is changed"
     return FieldError(f"metadata.annotations[{SERVICE}]", None, message, CODE)
-
-
-def counted(lws: Object) -> Iterator[tuple[Limit, int]]:
-    """Yield each limit with the count of a LeaderWorkerSet, the cheapest count first."""
-    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
-    return _counted(lws, (group.get("leaderTemplate"), group.get("workerTemplate")))
 
 
 def _over(
@@ -158,13 +152,19 @@ _PATHS: Final = {**dict.fromkeys((KEYS, VALUES, NAMES), "metadata.annotations"),
 """What a limit is about, unless it is the templates."""
 
 
-def _counted(value: Object, templates: Iterable[Any]) -> Iterator[tuple[Limit, int]]:
-    """Yield each limit with its count, lazily: a caller stops at the first exceeded one."""
+def counted(value: Object, templates: Iterable[Any] | None = None) -> Iterator[tuple[Limit, int]]:
+    """Yield each limit with its count, the cheapest first: a caller stops at the first exceeded one.
+
+    Without pod templates they are those of a LeaderWorkerSet.
+    """
     written = annotations(value)
     ours = [(key, text) for key, text in written.items() if key.startswith(PREFIX)]
     yield KEYS, len(ours)
     yield VALUES, sum(len(key) + len(text) for key, text in ours if isinstance(text, str))
     yield NAMES, str(written.get(ROLES, "")).count(",") + 1
+    if templates is None:
+        group = mapping(mapping(value.get("spec")).get("leaderWorkerTemplate"))
+        templates = (group.get("leaderTemplate"), group.get("workerTemplate"))
     specs = [mapping(mapping(template).get("spec")) for template in templates]
     containers = [container for spec in specs for _, container in containers_of(spec)]
     yield CONTAINERS, len(containers)
