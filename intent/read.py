@@ -209,9 +209,10 @@ def _engine(containers: Any, written: Object, path: str, context: _Context) -> E
         return None
     if not containers:
         context.errors.append(FieldError(path, [], "must have at least one container: the engine", "FI319"))
-    for position in [position for position, item in enumerate(containers) if not _is_container(item)]:
-        message = "must be a container with a name"
-        context.errors.append(FieldError(f"{path}[{position}]", containers[position], message, "FI108"))
+    for position, item in enumerate(containers):
+        if not text(mapping(item).get("name")):
+            message = "must be a container with a name"
+            context.errors.append(FieldError(f"{path}[{position}]", item, message, "FI108"))
     asked = context.annotations.engine_container
     index = engine_index(containers, written, asked)
     if index is None:
@@ -222,7 +223,8 @@ def _engine(containers: Any, written: Object, path: str, context: _Context) -> E
 
 def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[FieldError]:
     asked = context.annotations.engine_container
-    names = ", ".join(sorted(item["name"] for item in containers if _is_container(item))[:8])
+    known = filter(None, [text(mapping(item).get("name")) for item in containers])
+    names = ", ".join(sorted(known)[:8])
     if asked:
         message = f"has no container {asked}, which {ENGINE_CONTAINER} names; use one of {names}"
         yield FieldError(path, None, message, "FI302")
@@ -234,13 +236,15 @@ def _no_engine(containers: list[Any], path: str, context: _Context) -> Iterator[
 def engine_index(containers: list[Any], written: Object, asked: str) -> int | None:
     """Return the index of the engine container, by the annotations of its pod; None if it is ambiguous.
 
-    The order of the choice: the name in `asked`, the only container with accelerators, the only known engine,
-    the default container, the only container. Since a claim (DRA) may be for any device, a known engine
-    precedes, then a container that requests accelerators by number.
+    The order of the choice: the name in `asked`, the only container, the only one with accelerators, the only
+    known engine, the default container. Since a claim (DRA) may be for any device, a known engine precedes,
+    then a container that requests accelerators by number.
     """
-    valid = [(index, item) for index, item in enumerate(containers) if _is_container(item)]
+    valid = [(index, item) for index, item in enumerate(containers) if text(mapping(item).get("name"))]
     if asked:
         return _only(index for index, item in valid if item["name"] == asked)
+    if len(valid) == 1:
+        return valid[0][0]
     accelerated = [(index, item) for index, item in valid if accelerators.asks(item)]
     if len(accelerated) > 1:
         return _past_claims(accelerated)
@@ -250,8 +254,7 @@ def engine_index(containers: list[Any], written: Object, asked: str) -> int | No
     if known is not None:
         return known
     default = written.get(DEFAULT_CONTAINER)
-    named = _only(index for index, item in valid if item["name"] == default)
-    return valid[0][0] if named is None and len(valid) == 1 else named
+    return _only(index for index, item in valid if item["name"] == default)
 
 
 def _past_claims(accelerated: list[tuple[int, Object]]) -> int | None:
@@ -267,10 +270,6 @@ def _known(containers: list[tuple[int, Object]]) -> int | None:
     return _only(
         index for index, item in containers if looks_like_engine(*_command(item), text(item.get("image")))
     )
-
-
-def _is_container(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("name"), str) and item["name"] != ""
 
 
 def _only(indexes: Iterator[int]) -> int | None:
