@@ -114,7 +114,8 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     words = command + args
     if len(words) > MOST_WORDS:
         return Command("unknown", words)
-    if _launches(words):
+    text = "\n".join(("", *words, ""))
+    if any(map(text.__contains__, _LAUNCHES)):
         own = _for_entrypoint(words) if image.is_vllm and not command else None
         return own if own and own.kind == "distributed" else _launched(words)
     head = behind_prefixes(words)
@@ -122,14 +123,6 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
         return _in_shell(words, head, index)
     direct = _direct(words, head)
     return _for_entrypoint(words) if direct.kind == "unknown" and not command and image.is_vllm else direct
-
-
-def _launches(words: tuple[str, ...]) -> bool:
-    text = "\n".join(("", *words, ""))
-    for mark in _LAUNCHES:  # noqa: SIM110 - `any` over a generator takes twice the time, on every request
-        if mark in text:
-            return True
-    return False
 
 
 def own_launch(command: Command, items: tuple[str, ...]) -> str:
@@ -151,10 +144,7 @@ def _launched(words: tuple[str, ...]) -> Command:
     """Parse a command that launches nodes itself, and the flags of the engine after it or in its script."""
     index = _anywhere(words)
     if index is not None:
-        kind, arguments = program(words, index)
-        return replace(
-            _with_flags(kind, words, index, arguments), kind="distributed", engine="", started=ENGINES[kind]
-        )
+        return replace(_direct(words, index), kind="distributed", engine="")
     script = _script_index(words, behind_prefixes(words))
     parsed = None if script is None else read_script(words[script], _anywhere)
     if script is None or parsed is None:
@@ -168,25 +158,19 @@ def _anywhere(words: tuple[str, ...]) -> int | None:
     return next((index for index in range(len(words)) if program(words, index)[0] != "unknown"), None)
 
 
-def _direct(words: tuple[str, ...], head: int) -> Command:
-    """Parse arguments that start a program directly."""
-    kind, arguments = program(words, head)
-    return _with_flags(kind, words, head, arguments)
-
-
 def _for_entrypoint(words: tuple[str, ...]) -> Command:
     """Parse arguments for the entrypoint of a known image."""
-    if words[:1] == ("serve",):
-        return _with_flags("subcommand", words, 0, 1)
-    return _with_flags("flags", words, 0, 0)
+    return _direct(words, 0, ("subcommand", 1) if words[:1] == ("serve",) else ("flags", 0))
 
 
-def _with_flags(kind: Program, words: tuple[str, ...], program: int, arguments: int) -> Command:
+def _direct(words: tuple[str, ...], head: int, known: tuple[Program, int] | None = None) -> Command:
+    """Parse arguments that start a program directly: the one at an index, or a `known` one, and its flags."""
+    kind, arguments = known or program(words, head)
     flags, engine = read_flags(words, arguments, DIALECTS.get(kind, VLLM)), ENGINES.get(kind, "")
     for flag in flags.given:
         if flag.name in DISTRIBUTED and _is_marked(flag.at, words, kind):
-            return Command("distributed", words, program, arguments, flags, started=engine)
-    return Command(kind, words, program, arguments, flags, engine=engine, started=engine)
+            return Command("distributed", words, head, arguments, flags, started=engine)
+    return Command(kind, words, head, arguments, flags, engine=engine, started=engine)
 
 
 def _is_marked(index: int, words: tuple[str, ...], kind: Program) -> bool:
