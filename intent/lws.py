@@ -60,6 +60,9 @@ class Probe:
     path: str = ""
 
 
+NOT_ACCELERATED: Final[Later[bool]] = Later(bool)
+
+
 @dataclass(frozen=True, slots=True)
 class Pod:
     """What validators read of a pod template outside of the engine container."""
@@ -71,7 +74,7 @@ class Pod:
     """Whether names of the cluster resolve: with hostNetwork not by default."""
     fabric: bool = False
     """Whether its nodes share the accelerators' network: its node selector or affinity names an NVL72."""
-    accelerated: bool = False
+    accelerated: Later[bool] = NOT_ACCELERATED
     """Whether any container requests an accelerator."""
     lacking: tuple[tuple[str, str, str], ...] = ()
     """What its containers use and it lacks (`intent.container.lacking`)."""

@@ -165,7 +165,7 @@ def _pod(spec: Object, claims: tuple[str, ...]) -> Pod:
         host_dns=spec.get("hostNetwork") is not True or text(spec.get("dnsPolicy")) in _OWN_DNS,
         fabric=on_fabric(spec),
         containers=tuple(text(mapping(container).get("name")) for container in containers),
-        accelerated=any(map(accelerators.asks, map(mapping, containers))),
+        accelerated=Later(lambda: any(map(accelerators.asks, map(mapping, containers)))),
         lacking=tuple(lacking(spec, claims)),
     )
 

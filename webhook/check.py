@@ -38,8 +38,8 @@ from webhook.state import (
     Settled,
     Unreadable,
     Withdrawn,
+    at_once,
     inspect,
-    state,
 )
 from webhook.templates.content import bypassed
 from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, UNSET, VALIDATORS
@@ -62,7 +62,7 @@ def check(  # noqa: PLR0913 - what a request consists of
     leaves the input unchanged, errors become warnings: a stricter release does not block old objects. On a
     dry run a template that cannot be read is a warning, since it may be applied together with the object.
     """
-    write_state = state(live, old, templates)
+    write_state = at_once(live, old) or inspect(live, old, templates)
     match write_state:
         case NotOurs():
             return [_EJECTED] if write_state.is_ejected else []
@@ -169,8 +169,8 @@ def _about_input(write: Write, inputs: Input | None) -> Iterator[FieldError]:
         for validator, about in VALIDATORS:
             if not about or any(getattr(inputs.intent, name) != getattr(UNSET, name) for name in about):
                 yield from (finding for finding in validator(inputs) if finding.code not in known)
-        if edited := write.reverted.launches:
-            yield from _edited(write.live, edited)
+        if write.reverted.kept:
+            yield from _edited(write.live, write.reverted.launches)
 
 
 def _edited(live: Object, launches: Mapping[str, Collection[str]]) -> Iterator[FieldError]:

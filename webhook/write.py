@@ -324,10 +324,10 @@ def _stamp(live: Object) -> Overlay:
     The controller sends such a value so that the object is stored only if admission replaces it (ADR 13). It
     stands for the label that admission writes, the name of the service.
     """
-    value = labels(live).get(SERVICE)
-    if not isinstance(value, str) or is_label_value(value):
+    value, service = labels(live).get(SERVICE), annotations(live).get(SERVICE)
+    if not isinstance(value, str) or value == service or is_label_value(value):
         return {}
-    return {"metadata": {"labels": {SERVICE: annotations(live).get(SERVICE)}}}
+    return {"metadata": {"labels": {SERVICE: service}}}
 
 
 def asks_the_same(author: Object, other: Object) -> bool:

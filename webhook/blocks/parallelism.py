@@ -82,7 +82,7 @@ def accelerators(launch: Launch, intent: Intent, settings: Settings) -> Accelera
     is_asked = bool(sizes.tensor or sizes.pipeline or sizes.data) and bool(settings.accelerator)
     if not is_asked or engine.accelerators != NO_ACCELERATORS or on_cpu(launch):
         return NO_ACCELERATORS
-    if engine.extended.value or template.pod.value.accelerated:
+    if engine.extended.value or template.pod.value.accelerated.value:
         return NO_ACCELERATORS
     data = 1 if shares_ranks(launch) else sizes.data or read_size(launch, DATA)
     factors = (sizes.tensor or read_size(launch, TENSOR), sizes.pipeline or read_size(launch, PIPELINE), data)

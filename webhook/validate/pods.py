@@ -74,7 +74,7 @@ def accelerators(launch: Launch, size: int) -> Iterator[FieldError]:
     extended, is_stock = launch.engine.extended.value, bool(launch.image.engine)
     if on_cpu(launch) and not extended:
         return
-    is_lacking = launch.template.pod.value.accelerated or (is_stock and not extended)
+    is_lacking = launch.template.pod.value.accelerated.value or (is_stock and not extended)
     if size > 1 and not on_cpu(launch) and is_lacking:
         message = (
             f"must request an accelerator, for example nvidia.com/gpu, since the engine spans {size} pods; "
