@@ -114,15 +114,18 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     words = command + args
     if len(words) > MOST_WORDS:
         return Command("unknown", words)
+    entrypoint: tuple[Program, int] | None = None
+    if image.is_vllm and not command:
+        entrypoint = ("subcommand", 1) if words[:1] == ("serve",) else ("flags", 0)
     text = "\n".join(("", *words, ""))
     if any(map(text.__contains__, _LAUNCHES)):
-        own = _for_entrypoint(words) if image.is_vllm and not command else None
+        own = _direct(words, 0, entrypoint) if entrypoint else None
         return own if own and own.kind == "distributed" else _launched(words)
     head = behind_prefixes(words)
     if (index := _script_index(words, head)) is not None:
         return _in_shell(words, head, index)
     direct = _direct(words, head)
-    return _for_entrypoint(words) if direct.kind == "unknown" and not command and image.is_vllm else direct
+    return _direct(words, 0, entrypoint) if entrypoint and direct.kind == "unknown" else direct
 
 
 def own_launch(command: Command, items: tuple[str, ...]) -> str:
@@ -156,11 +159,6 @@ def _launched(words: tuple[str, ...]) -> Command:
 def _anywhere(words: tuple[str, ...]) -> int | None:
     """Return the index of the first program that is an engine; None if there is none."""
     return next((index for index in range(len(words)) if program(words, index)[0] != "unknown"), None)
-
-
-def _for_entrypoint(words: tuple[str, ...]) -> Command:
-    """Parse arguments for the entrypoint of a known image."""
-    return _direct(words, 0, ("subcommand", 1) if words[:1] == ("serve",) else ("flags", 0))
 
 
 def _direct(words: tuple[str, ...], head: int, known: tuple[Program, int] | None = None) -> Command:
