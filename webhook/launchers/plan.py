@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from catalog.engines import described
+from intent.accelerators import TPU
 from intent.annotations import AUTO, LAUNCHER, NONE
 from intent.command_line.flags import BACKEND, MULTI_PORT, SIZES, Flag
 from intent.launch import Launch, LaunchPlan, read_launches, read_size, text_of
@@ -26,7 +27,7 @@ from intent.settings import Settings
 from webhook.launchers import LAUNCHERS
 from webhook.launchers.launcher import Launcher
 from webhook.launchers.ray import asks_for_ray
-from webhook.launchers.vllm_native import VLLM_NATIVE, has_ranks, is_older, on_tpu
+from webhook.launchers.vllm_native import VLLM_NATIVE, has_ranks, is_older
 
 ASSUMED: Final = "FI527"
 """The code of a choice that rests on an assumption about the image."""
@@ -190,7 +191,7 @@ def lacks(launch: Launch, name: str) -> str:
         return f"{launch.image} cannot run {name}"
     has = f" has {described(launch.facts.ray)}" if row.uses_ray else ""
     needs = row.needs
-    if name == VLLM_NATIVE and on_tpu(launch):
+    if name == VLLM_NATIVE and launch.engine.accelerators.resource == TPU:
         needs = "other accelerators, since vLLM spans pods of TPUs with Ray alone"
     elif name == VLLM_NATIVE and _is_late(launch):
         needs = "vLLM 0.18 or later"

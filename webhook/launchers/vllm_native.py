@@ -121,8 +121,12 @@ def has_ranks(launch: Launch) -> bool:
 
 
 def has_native(launch: Launch) -> bool | None:
-    """Return whether the image's vLLM has the flags of one of the forms; None if its version is unknown."""
-    if on_tpu(launch):
+    """Return whether the image's vLLM has the flags of one of the forms; None if its version is unknown.
+
+    Over pods of TPUs it spreads with Ray alone: without it tpu-inference replaces the executor
+    (`tpu_inference/platforms/tpu_platform.py`).
+    """
+    if launch.engine.accelerators.resource == TPU:
         return False
     if not (launch.image.version or launch.image.least):
         return None
@@ -136,14 +140,6 @@ def spans(launch: Launch) -> bool:
     """Return whether each rank is known to span pods, if all pods have the same."""
     ranks = read_ranks(launch, launch, launch.pods)
     return ranks is not None and ranks.spans
-
-
-def on_tpu(launch: Launch) -> bool:
-    """Return whether the engine runs on TPUs, over whose pods it spreads with Ray alone.
-
-    Without it tpu-inference replaces the executor (`tpu_inference/platforms/tpu_platform.py`).
-    """
-    return launch.engine.accelerators.resource == TPU
 
 
 def takes(launch: Launch) -> bool:

@@ -195,11 +195,10 @@ def _crossing(plan: LaunchPlan, needed: Sizes, size: int) -> Iterator[FieldError
 
     It is as fast where the accelerators' own network joins nodes: on TPU, and in an NVL72.
     """
-    leader, where = plan.leader, _first_size(plan.leader)[0]
-    if leader.engine.accelerators.resource == TPU or leader.template.pod.value.fabric:
+    leader, flag = plan.leader, plan.leader.command.flags.last(TENSOR)
+    if flag is None or leader.engine.accelerators.resource == TPU or leader.template.pod.value.fabric:
         return
-    flag = leader.command.flags.last(TENSOR)
-    word = quoted(leader, flag) if flag else ""
+    where, word = argument_path(leader, flag.value_at), quoted(leader, flag)
     hangs = HANGS.since <= leader.image.version < HANGS.below
     if hangs and all(other.name.lstrip("-") != HANGS.name for other in leader.command.flags.given):
         message = f"{word} over pods hangs at start in this vLLM: add --{HANGS.name}"
