@@ -102,25 +102,6 @@ class Input:
     """The findings of the blocks."""
 
 
-def read_input(
-    intent: Intent, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any] = UNDECIDED
-) -> Input:
-    """Plan the launch and the layout of one object, for the given concerns.
-
-    Recorded decisions (`decided`, fields of `Decision`) are taken again. Where no rule leads to the layout
-    any more, the launcher alone is taken again.
-    """
-    asked = [block for block in BLOCKS if LAUNCH in concerns and getattr(intent, block.field)]
-    full = filled(intent, settings, asked) if asked else Filled(intent)
-    launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"]}
-    for taken in (decided, launcher) if decided else ():
-        inputs = _input(full, settings, concerns, taken)
-        reached = decision(inputs)
-        if all(getattr(reached, name) == value for name, value in taken.items()):
-            return inputs
-    return _input(full, settings, concerns, UNDECIDED)
-
-
 def decision(inputs: Input) -> Decision:
     """Return the decisions of a layout."""
     plan, layout = inputs.plan, inputs.layout
@@ -134,7 +115,12 @@ def decision(inputs: Input) -> Decision:
     )
 
 
-def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any]) -> Input:
+def read_input(
+    intent: Intent, settings: Settings, concerns: frozenset[str], decided: Mapping[str, Any] = UNDECIDED
+) -> Input:
+    """Plan the launch and the layout of one object, for these concerns, with these recorded decisions."""
+    asked = [block for block in BLOCKS if LAUNCH in concerns and getattr(intent, block.field)]
+    full = filled(intent, settings, asked) if asked else Filled(intent)
     intent = full.intent
     is_shared = intent.size > 1 and len(intent.templates) == 1
     can_differ = not is_shared or SPLIT in concerns
@@ -148,7 +134,10 @@ def _input(full: Filled, settings: Settings, concerns: frozenset[str], decided: 
         move = engine_move(intent, plan.launches, serving, settings)
     if "port" in decided and isinstance(move, Moved):
         move = replace(move, to=decided["port"]) if decided["port"] else None
-    is_split = (isinstance(move, Moved) and not serving.everywhere) or _must_differ(plan, serving, concerns)
+    differs = plan.rewritten and (  # in commands, or in probes
+        LAUNCHERS[plan.launcher].splits or (PROBES in concerns and bool(_of_leader(plan.leader, plan)))
+    )
+    is_split = not serving.everywhere and (isinstance(move, Moved) or differs)
     templates, launches = intent.templates, plan.launches
     if is_shared and SPLIT in concerns and decided.get("splits", is_split):
         leader = replace(templates[0], field="leaderTemplate", made=True)
@@ -178,13 +167,6 @@ def _moved(launch: Launch, move: Moved, settings: Settings) -> Launch:
     engine = on_port(launch, move.to)
     template = replace(launch.template, engine=engine, moved=move)
     return read_launch(template, engine, settings.engines, launch.pods)
-
-
-def _must_differ(plan: LaunchPlan, serving: Serving, concerns: frozenset[str]) -> bool:
-    """Return whether leader and workers run different commands, or need different probes."""
-    if not plan.rewritten or serving.everywhere:
-        return False
-    return LAUNCHERS[plan.launcher].splits or (PROBES in concerns and bool(_of_leader(plan.leader, plan)))
 
 
 def _of_leader(launch: Launch, plan: LaunchPlan) -> tuple[Probe, ...]:

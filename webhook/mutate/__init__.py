@@ -60,7 +60,11 @@ def input_of(
     concerns: Iterable[Concern] = CONCERNS,
     decided: Mapping[str, Any] = UNDECIDED,
 ) -> Input:
-    """Return the input of mutators and validators for one object; `decided` are recorded decisions."""
+    """Return the input of mutators and validators for one object.
+
+    Recorded decisions (`decided`, fields of `Decision`) are taken again. Where no rule leads to the layout
+    any more, the launcher alone is taken again.
+    """
     names = frozenset(
         [
             concern.name
@@ -68,7 +72,13 @@ def input_of(
             if concern.skip not in intent.skip and (not concern.asked or getattr(intent, concern.asked))
         ]
     )
-    return read_input(intent, settings, names, decided)
+    launcher = {name: value for name, value in decided.items() if name in DECISIONS["launcher"]}
+    for taken in (decided, launcher) if decided else ():
+        inputs = read_input(intent, settings, names, taken)
+        reached = decision(inputs)
+        if all(getattr(reached, name) == value for name, value in taken.items()):
+            return inputs
+    return read_input(intent, settings, names)
 
 
 @dataclass(frozen=True, slots=True)
