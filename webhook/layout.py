@@ -5,7 +5,7 @@ Mutators and validators get it as part of their `Input`. It depends on which con
 
     fill       the arguments that blocks add to the author's commands (`webhook.blocks`)
     plan       the launcher for the filled templates, and whether it is written
-    served     which pods serve, on which ports
+    serving    which pods serve, on which ports
     move       whether a sidecar takes the ports of the engines that serve
     split      whether leader and workers, which share one template, must differ
     layout     the templates after split and move, with their launches
@@ -80,7 +80,7 @@ class Layout:
     templates: tuple[Template, ...]
     launches: tuple[Launch, ...]
     """Those of these templates."""
-    served: Served
+    serving: Serving
     """Which pods serve, on which ports."""
     move: Moved | FieldError | None = None
     """The move of the API behind its sidecar, or why it cannot move; None without a sidecar."""
@@ -110,7 +110,7 @@ def decision(inputs: Input) -> Decision:
         any(template.made for template in layout.templates),
         layout.move.to if isinstance(layout.move, Moved) else 0,
         plan.older,
-        layout.served.serving,
+        layout.serving,
         plan.paths,
     )
 
@@ -127,8 +127,7 @@ def read_input(
     plan = _plan(intent, settings, decided) if decided else read_plan(intent, settings)
     if plan.rewritten and not (LAUNCH in concerns and (can_differ or not LAUNCHERS[plan.launcher].splits)):
         plan = replace(plan, rewritten=False)
-    serves = served(intent, plan)
-    serving = decided.get("serving", serves.serving)
+    serving = decided["serving"] if "serving" in decided else _serving(intent, plan)
     move = None
     if {LAUNCH, SIDECAR} <= concerns and (can_differ or serving.everywhere):
         move = engine_move(intent, plan.launches, serving, settings)
@@ -148,7 +147,7 @@ def read_input(
         launches = (*(_moved(launch, move, settings) for launch in launches[:count]), *launches[count:])
         by_field = {launch.template.field: launch.template for launch in launches}
         templates = tuple(by_field.get(template.field, template) for template in templates)
-    layout = Layout(templates, launches, replace(serves, serving=serving), move)
+    layout = Layout(templates, launches, serving, move)
     return Input(intent, settings, plan, layout, concerns, full.findings)
 
 
@@ -186,7 +185,7 @@ def misplaced(launch: Launch, inputs: Input) -> tuple[Probe, ...]:
     """Return the probes and hooks of a worker that are meant for the leader, since workers serve no API."""
     layout = inputs.layout
     is_alone = len(layout.launches) == 1
-    if launch.leads or layout.served.serving.everywhere or PROBES not in inputs.concerns or is_alone:
+    if launch.leads or layout.serving.everywhere or PROBES not in inputs.concerns or is_alone:
         return ()
     probes, leader = _of_leader(launch, inputs.plan), inputs.plan.leader.engine
     if layout.templates[0].made:
@@ -201,7 +200,7 @@ def startup_port(launch: Launch, inputs: Input) -> int | str | None:
 
     One is needed where an engine that answers has other probes, which would run while it loads the model.
     """
-    plan, serving = inputs.plan, inputs.layout.served.serving
+    plan, serving = inputs.plan, inputs.layout.serving
     written = {probe.field for probe in launch.engine.probes}
     left = written.difference(probe.field for probe in misplaced(launch, inputs))
     is_answering = launch.leads or serving.everywhere or (plan.paths and LAUNCHERS[plan.launcher].answers)
@@ -215,8 +214,8 @@ def of_supervisor(probe: Probe, inputs: Input) -> bool:
     It answers `/health` for all of them; the author's probe calls the server of the first.
     """
     layout = inputs.layout
-    is_ours = inputs.plan.rewritten and PROBES in inputs.concerns and bool(layout.served.serving.ports)
-    return is_ours and is_health(probe) and probe.port in {*layout.served.serving.ports[:1], "http"}
+    is_ours = inputs.plan.rewritten and PROBES in inputs.concerns and bool(layout.serving.ports)
+    return is_ours and is_health(probe) and probe.port in {*layout.serving.ports[:1], "http"}
 
 
 def is_health(probe: Probe) -> bool:
@@ -232,13 +231,14 @@ SUPERVISOR_PORT: Final = 9256
 """vLLM's default of `--data-parallel-supervisor-port`."""
 
 
-def served(intent: Intent, plan: LaunchPlan) -> Served:
+def served(inputs: Input) -> Served:
     """Return what a member serves, by the launch that is written, else by the author's words."""
-    leads, launches = next(iter(intent.templates), None), plan.launches
+    intent, launches = inputs.intent, inputs.plan.launches
+    leads = next(iter(intent.templates), None)
     port = DEFAULT_PORT if leads is None else leads.proxied or port_of(leads.engine, launches)
     is_half = intent.component_type in DISAGGREGATED
     side = next((side for launch in launches if (side := _side(launch))), None) if is_half else None
-    return Served(port, side, _serving(intent, plan))
+    return Served(port, side, inputs.layout.serving)
 
 
 def _serving(intent: Intent, plan: LaunchPlan) -> Serving:

@@ -9,6 +9,7 @@ from intent.read import read
 from intent.served import KVTransfer, Served, recorded
 from intent.settings import Settings
 from tests.builders.lws import container, lws, put, template
+from webhook.layout import served
 from webhook.mutate import input_of
 
 GPU = {"limits": {"nvidia.com/gpu": "8"}}
@@ -28,7 +29,7 @@ def of(live: Object) -> Served:
     """Return what the author's object serves."""
     intent = read(live).intent
     assert intent is not None
-    return input_of(intent, Settings()).layout.served
+    return served(input_of(intent, Settings()))
 
 
 def pod(*command: str, **container: Any) -> Object:

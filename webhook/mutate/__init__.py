@@ -13,7 +13,7 @@ from intent.lws import Intent
 from intent.settings import Settings
 from intent.tree import NOTHING, Overlay
 from webhook.launchers.plan import stays
-from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input
+from webhook.layout import DECISIONS, KEPT, UNDECIDED, Input, decision, read_input, served
 from webhook.mutate.concern import Concern, Paths, Rule, union
 from webhook.mutate.launch import DNS, ENV, LAUNCH, PROBES, SHM, SHM_LIMIT, SPLIT, STARTUP
 from webhook.mutate.membership import GANG, LABELS
@@ -144,7 +144,7 @@ def is_same(intent: Intent, settings: Settings, concerns: Iterable[Concern], pin
 def _expansion(inputs: Input, wished: Mapping[str, Overlay]) -> Expansion:
     parts = {name: Part(wish) for name, wish in wished.items() if wish}
     wish = combine(part.put_on for part in parts.values())
-    return Expansion(parts, wish, decision(inputs), inputs.layout.served)
+    return Expansion(parts, wish, decision(inputs), served(inputs))
 
 
 def wishes(inputs: Input, concerns: Iterable[Concern] = CONCERNS) -> dict[str, Overlay]:

@@ -315,7 +315,7 @@ SHM_LIMIT: Final = Concern(
 @for_launches
 def probes(launch: Launch, inputs: Input) -> Overlay:
     """Remove the leader's probes and hooks from the workers; call the supervisor of several servers."""
-    engine, port = launch.engine, inputs.layout.served.serving.supervisor
+    engine, port = launch.engine, inputs.layout.serving.supervisor
     called = (probe for probe in (*engine.probes, *engine.hooks) if of_supervisor(probe, inputs))
     written: Overlay = {probe.field: {probe.handler: {"port": port}} for probe in called}
     written |= {probe.field: None for probe in misplaced(launch, inputs)}

@@ -35,7 +35,7 @@ def labels(inputs: Input) -> Overlay:
     llm-d's own role label lets other endpoint pickers select the pods without configuration. What a pod
     serves stands on the pod, since pods of two revisions of the templates are in one service.
     """
-    intent, serving = inputs.intent, inputs.layout.served.serving
+    intent, serving = inputs.intent, inputs.layout.serving
     metadata = {
         "labels": {
             SERVICE: intent.service,

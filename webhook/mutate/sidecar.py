@@ -58,7 +58,7 @@ def sidecar(launch: Launch, inputs: Input) -> Overlay:
     if moved is None or row is None:
         return {}
     secret, opens = inputs.intent.sidecar_options.secret, "port" not in inputs.intent.skip
-    count = len(inputs.layout.served.serving.ports) or 1
+    count = len(inputs.layout.serving.ports) or 1
     declared = [
         port
         for port in range(moved.port, moved.port + count)
@@ -73,7 +73,7 @@ def sidecar(launch: Launch, inputs: Input) -> Overlay:
 
 def _proxy(moved: Moved, row: SidecarRelease, launch: Launch, declared: list[int], inputs: Input) -> Object:
     """Return the container. Its `/health` succeeds at once, whatever the engine does."""
-    options, ranks = inputs.intent.sidecar_options, len(inputs.layout.served.serving.ports)
+    options, ranks = inputs.intent.sidecar_options, len(inputs.layout.serving.ports)
     env: list[Object] = [{"name": "POD_IP", "valueFrom": POD_IP}]
     health: Object = {"path": "/health", "port": moved.port}
     serving, secured = ["--secure-proxy=false"], Object()

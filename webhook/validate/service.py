@@ -78,7 +78,7 @@ def _reserved(inputs: Input) -> Iterator[FieldError]:
     """Report labels under our prefix with a value other than the one that is set."""
     intent = inputs.intent
     ours = {SERVICE: intent.service, COMPONENT_TYPE: intent.component_type, ROLE_NAME: intent.role_name}
-    is_everywhere = inputs.layout.served.serving.everywhere or intent.size == 1
+    is_everywhere = inputs.layout.serving.everywhere or intent.size == 1
     pods = ours | SERVING_LABELS if is_everywhere else ours
     of_pods = ((f"{template.path}.metadata", template.labels, pods) for template in intent.templates)
     for where, written, expected in (("metadata", intent.labels, ours), *of_pods):
@@ -150,7 +150,7 @@ _ANSWERS: Final = ("vllm", "sglang")
 
 def probes(inputs: Input) -> Iterator[FieldError]:
     """Check every probe that is not removed from its template; of launches by hand, the port alone."""
-    intent, plan, serving = inputs.intent, inputs.plan, inputs.layout.served.serving
+    intent, plan, serving = inputs.intent, inputs.plan, inputs.layout.serving
     own = plan.launches
     if intent.routing.wanted and intent.component_type != ENCODER:
         yield from _unready(own if serving.everywhere else own[:1])
@@ -177,7 +177,7 @@ def _unready(servers: tuple[Launch, ...]) -> Iterator[FieldError]:
 
 def _unfit(launch: Launch, probe: Probe, inputs: Input) -> str:
     """Return why a probe fails, or ends the engine; empty if it does neither."""
-    plan, serving = inputs.plan, inputs.layout.served.serving
+    plan, serving = inputs.plan, inputs.layout.serving
     is_called = probe.handler == "httpGet" and probe.port in {*serving.ports[:1], "http"}
     if serving.ports and is_called and not (plan.rewritten and is_health(probe)):
         return f"calls the server of the first rank alone: use path /health and port {serving.supervisor}"

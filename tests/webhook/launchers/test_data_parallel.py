@@ -50,7 +50,7 @@ def words(args: str, version: str, leader: str = "", size: int = 2) -> tuple[str
         script = said.partition('exec "$@" ')[2].partition(" sh ")[0]
         behind = said.partition(f"vllm serve M {' '.join(launch.engine.args)}")[2]
         added.append(" ".join(f"{behind} {script}".split()))
-    return added[0], added[-1], given.layout.served.serving
+    return added[0], added[-1], given.layout.serving
 
 
 HYBRID: Final = "-dp 16 -dpl 8 --data-parallel-hybrid-lb"

@@ -59,7 +59,7 @@ def test_servers_of_ranks_have_what_engine_and_supervisor_need(
     serving = recorded(stored["metadata"]["annotations"]["fusioninfer.io/expansion"]).serving
     intent = read(live).intent
     assert intent is not None
-    assert serving == input_of(intent, Settings()).layout.served.serving
+    assert serving == input_of(intent, Settings()).layout.serving
     assert (len(serving.ports), serving == LEADERS) == (ports, not ports)
     again = put(changed(stored, "metadata.annotations.fusioninfer.io/skip", "port"), stored)
     assert again["spec"] == stored["spec"]
