@@ -272,11 +272,11 @@ def _has_part(live: Object, overlay: Overlay) -> bool:
     if not has_some(live, overlay):
         return False
     for field, template in templates_of(overlay).items():
-        there = containers_of(template_of(live, field))
         for name, item in containers_of(template).items():
-            wanted, present = (launcher_words(arguments(each)) for each in (item, there.get(name, item)))
-            if wanted and not present:
-                return False
+            if launcher_words(arguments(item)):
+                there = containers_of(template_of(live, field)).get(name, item)
+                if not launcher_words(arguments(there)):
+                    return False
     return True
 
 
