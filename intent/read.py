@@ -69,8 +69,8 @@ class _Context:
         return is_launched or bool(self.annotations.model or self.annotations.lora)
 
 
-def read(lws: Object) -> Reading:
-    """Read a LeaderWorkerSet as written by its author."""
+def read(lws: Object, revision: str | None = None) -> Reading:
+    """Read a LeaderWorkerSet as written by its author; without a `revision` it has that of its labels."""
     written = annotations(lws)
     if not any(key.startswith(PREFIX) for key in written):
         return NOTHING
@@ -90,17 +90,17 @@ def read(lws: Object) -> Reading:
     )
     if group.get("workerTemplate") is None:
         errors.append(FieldError(f"{LWT}.workerTemplate", None, "is required", "FI108"))
-    return Reading(_intent(lws, asked, spec, size, templates), tuple(errors))
+    return Reading(_intent(lws, spec, templates, context, revision), tuple(errors))
 
 
 def _intent(
-    lws: Object, asked: Annotations, spec: Object, size: int, templates: tuple[Template, ...]
+    lws: Object, spec: Object, templates: tuple[Template, ...], context: _Context, revision: str | None
 ) -> Intent:
     here, group = labels(lws), mapping(spec.get("leaderWorkerTemplate"))
     kueue = "labels" if here.get(KUEUE_QUEUE) else "annotations"
     return Intent(
-        **dict(zip(_ANNOTATIONS, _values(asked), strict=True)),
-        size=size,
+        **dict(zip(_ANNOTATIONS, _values(context.annotations), strict=True)),
+        size=context.size,
         startup_policy=text(spec.get("startupPolicy")) or "LeaderCreated",
         exclusive_topology=text(annotations(lws).get(EXCLUSIVE_TOPOLOGY)),
         own_scheduling=bool(spec.get("scheduling")),
@@ -111,7 +111,7 @@ def _intent(
         probed=any(item.engine and (item.engine.probes or item.engine.hooks) for item in templates),
         restart_policy=text(group.get("restartPolicy")),
         name=text(metadata(lws).get("name")),
-        revision=read_revision(here),
+        revision=read_revision(here) if revision is None else revision,
         replicas=number(spec.get("replicas"), 1),
     )
 

@@ -201,7 +201,8 @@ class Write:
             return self
         if filling is not None and filling.with_own_leader is not None:
             reverted, filling = filling.with_own_leader()
-        reading = _read(reverted.original, self.old)
+        intent = self.reading.intent
+        reading = read_lws(reverted.original, intent.revision if intent else None)
         return replace(self, reverted=reverted, filling=filling, reading=reading)
 
 
@@ -259,21 +260,12 @@ def _write(
             if is_same and asks_the_same(before.original, parts.original):
                 templates = None  # an object that was stored past the webhooks stays as it is
         reverted, filling = refill(parts, filled.original, mine, stored, templates)
-    reading = _read(reverted.original, old)
+    # a stored object stays in its gang: labels of a slice count at CREATE
+    stays = None if old is None else revision_of(text(annotations(old).get(SERVICE)), group_of(old))
+    reading = read_lws(reverted.original, stays)
     if filling is not None and filling.is_wrong and not is_stored:
         reading = replace(reading, errors=(*filling.errors, *reading.errors))
     return Write(sent, live, old, record, injected, reverted, reading, filling, templates, before)
-
-
-def _read(original: Object, old: Object | None) -> Reading:
-    """Parse what an author wrote. A stored object stays in its gang: labels of a slice count at CREATE."""
-    reading = read_lws(original)
-    if reading.intent is None or old is None:
-        return reading
-    stored = revision_of(text(annotations(old).get(SERVICE)), group_of(old))
-    if stored in {None, reading.intent.revision}:
-        return reading
-    return replace(reading, intent=replace(reading.intent, revision=stored))
 
 
 def _text_of_record(live: Object, old: Object, stored: Record) -> Any:

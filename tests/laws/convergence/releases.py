@@ -66,9 +66,9 @@ def _more(given: Input) -> Overlay:
 _ENV: Final = replace(next(one for one in CONCERNS if one.name == "env"))
 
 
-def _stricter(lws: Object) -> Reading:
+def _stricter(lws: Object, revision: str | None = None) -> Reading:
     """Refuse a flag that this release accepts."""
-    reading = read(lws)
+    reading = read(lws, revision)
     if reading.intent is None or "--enable-prefix-caching" not in str(lws["spec"]):
         return reading
     error = FieldError("spec.leaderWorkerTemplate", None, "has a flag that this release refuses", "FI302")
