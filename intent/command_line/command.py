@@ -124,8 +124,10 @@ def read_command(command: tuple[str, ...], args: tuple[str, ...], image: Image) 
     head = behind_prefixes(words)
     if (index := _script_index(words, head)) is not None:
         return _in_shell(words, head, index)
-    direct = _direct(words, head)
-    return _direct(words, 0, entrypoint) if entrypoint and direct.kind == "unknown" else direct
+    known = program(words, head)
+    if entrypoint and known[0] == "unknown":
+        return _direct(words, 0, entrypoint)
+    return _direct(words, head, known)
 
 
 def own_launch(command: Command, items: tuple[str, ...]) -> str:

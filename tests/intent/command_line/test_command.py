@@ -173,6 +173,16 @@ def test_items_after_a_script_without_a_simple_command_are_too_complex(script: s
     assert kind_of(["sh", "-c", script, "sh", *items.split()]) == "complex"
 
 
+@pytest.mark.parametrize("flags", ["--nnodes 2 --node-rank 0", "--headless", "-n 2 -r 1", "--dist-x 1"])
+def test_flags_of_a_launch_for_the_entrypoint_are_those_of_the_engine(flags: str) -> None:
+    words = ("M", *flags.split())
+    of_entrypoint = read_command((), words, read_image(STOCK))
+    whole = read_command(("vllm", "serve"), words, read_image(STOCK))
+
+    assert of_entrypoint.started == whole.started == "vllm"
+    assert (of_entrypoint.kind == "distributed") == (whole.kind == "distributed")
+
+
 def test_a_flag_after_two_dashes_is_no_launch() -> None:
     assert kind_of("vllm serve -- M --nnodes 2") == "serve"
 
