@@ -173,6 +173,8 @@ class Progress:
         everyone = self.unsure - standing.pods(own) + standing.pods(groups)
         lacks = Pods()
         for role, count in zip(standing.workload.roles, groups, strict=True):
+            if not count:
+                continue
             those = role.pods(count)
             lacks |= Pods({role.demand: those.total() - self.room.left(role.demand, everyone - those)})
         return lacks

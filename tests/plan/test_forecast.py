@@ -97,6 +97,16 @@ def test_a_start_that_leaves_room_for_another_role_starts_that_one_too() -> None
     )
 
 
+def test_a_group_has_room_whatever_room_another_role_of_its_service_lacks() -> None:
+    """One node is full, and the other one has 7 GPUs left: for prefill pods, but for no decode pod."""
+    service = gang("pd", role("prefill", 1, 3, gpus=1), role("decode", 1, 2))
+
+    assert promised([service], nodes("2x8")) == (
+        {"pd/prefill-0", "pd/prefill-1", "pd/prefill-2", "pd/decode-0"},
+        0,
+    )
+
+
 def test_pods_of_no_gang_may_take_any_node_first() -> None:
     large, small = ungrouped("a", role("worker")), ungrouped("b", role("worker", pod=pod(4)))
 
