@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from fusioninfer.cli.connection import CLUSTER, Cluster
+from fusioninfer.cli.files import read
 from fusioninfer.cli.options import (
     CONFIG,
     FILES,
@@ -18,11 +18,9 @@ from fusioninfer.cli.options import (
     Selection,
     exit_unreadable,
     output_option,
-    read_settings,
     require,
 )
 from fusioninfer.cluster.nodes import Nodes, of_cluster
-from fusioninfer.lint import documents, offline
 from fusioninfer.lint.documents import to_json
 from plan.amounts import PlanError
 from plan.forecast import Forecast, forecast
@@ -56,16 +54,8 @@ Examples:
 @CONFIG
 @SELECTION
 @output_option(*FORMATS)
-def plan(  # noqa: PLR0913 - each is a flag
-    *,
-    files: tuple[str, ...],
-    recursive: bool,
-    namespace: str,
-    shapes: str | None,
-    cluster: Cluster,
-    config: Path | None,
-    selection: Selection,
-    output: str,
+def plan(
+    *, namespace: str, shapes: str | None, cluster: Cluster, selection: Selection, output: str, **where: Any
 ) -> None:
     """Show which groups start with how many nodes, before anything is applied or bought.
 
@@ -76,10 +66,8 @@ def plan(  # noqa: PLR0913 - each is a flag
     Exit code 0: every group starts; 1: a group does not, or that is not known, or an object would be denied,
     or there are warnings with --fail-on-warnings; 2: a file, the nodes or the cluster cannot be read.
     """
-    settings = read_settings(config)
-    read, unread = documents.read_all(files, recursive=recursive)
     home = cluster.namespace(namespace) if shapes is None else namespace
-    composed = offline.compose(read, settings, unread, namespace=home)
+    composed, _ = read(namespace=home, **where)
     require(composed, selection)
     nodes = Nodes(()) if shapes is not None else cluster.read(of_cluster)
     try:
