@@ -19,7 +19,6 @@ SCHEDULERS: Final = frozenset({"", "volcano", DEFAULT_SCHEDULER})
 """Those that are modelled; a pod that names none has the default one."""
 COUNTED: Final = "only whole devices of a template in the files count, and with --nodes (docs/plan.md)"
 """Which claims count."""
-OF_TEMPLATES: Final = "only claims of a ResourceClaimTemplate count"
 Templates = Mapping[tuple[str, str], Object]
 """ResourceClaimTemplates by namespace, which may be empty, and name."""
 
@@ -56,7 +55,7 @@ def pod_shape(template: Object, templates: Templates | None = None, namespace: s
         tuple(_unmodelled(spec, is_counted=bool(devices), is_beside=len(needed) < len(others))),
         (
             *(f"claim {title}: {COUNTED}" for title in dict.fromkeys(needed)),
-            *(f"{name}: {OF_TEMPLATES}" for name in asked if name.startswith(DEVICE_CLASS)),
+            *(f"{name}: {COUNTED}" for name in asked if name.startswith(DEVICE_CLASS)),
         ),
     )
 

@@ -4,16 +4,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import islice
-from operator import sub
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from intent.errors import counted
 from plan.amounts import PODS, Amounts, accelerators, shown
 from plan.demand import Demand
-from plan.progress import Counts, Progress, Standing
+from plan.progress import Progress, Standing
 from plan.supply import NAME, Supply, lack, shape
-from plan.workload import Workload
+from plan.workload import Groups, Workload
 
 MOST_STEPS: Final = 128
 """The most rows that are computed: of more nodes, several are added at once."""
@@ -87,15 +86,15 @@ def forecast(
 
 def _alone(progress: Progress, standing: Standing) -> frozenset[int]:
     """Return the required roles of which a group would fit by itself."""
-    is_blocked = standing.is_waiting and not any((*standing.started, *standing.uncertain))
-    needed = [role for role, count in enumerate(standing.required) if count and is_blocked]
-    return frozenset(role for role in needed if not progress.missing(standing, standing.only(role)))
+    is_blocked = standing.is_waiting and not (standing.started or standing.uncertain)
+    needed = standing.required if is_blocked else ()
+    return frozenset(role for role in needed if not progress.missing(standing, Groups({role: 1})))
 
 
-def _names(progress: Progress, standing: Standing, groups: Counts) -> tuple[str, ...]:
+def _names(progress: Progress, standing: Standing, groups: Groups) -> tuple[str, ...]:
     """Return the names of the next groups, of several services with theirs."""
     service = f"{standing.workload.title}/" if len(progress.standings) > 1 else ""
-    return tuple(f"{service}{label}" for label in standing.labels(groups))
+    return tuple(f"{service}{label}" for label in standing.workload.labels(groups, standing.started))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -110,12 +109,14 @@ def _listed(names: Sequence[str]) -> str:
 def _waiting(progress: Progress) -> Iterator[str]:
     """Yield what each workload lacks that has not started as a whole."""
     for standing in progress.standings:
-        groups = next(standing.next(), standing.only(0, 0))
+        if standing.is_complete:
+            continue
+        groups = standing.next[0]
         names = _names(progress, standing, groups)
-        if standing.workload.waits and not standing.is_complete:
+        if standing.workload.waits:
             yield f"{_listed(names)}: {standing.workload.waits}"
         elif standing.is_waiting:
-            pods = standing.pods(groups)
+            pods = standing.workload.pods(groups)
             room = {demand: progress.room.fit(demand, pods) for demand in pods}
             lacking = min(pods, key=lambda demand: room[demand] - pods[demand])
             together = "must start together" if standing.workload.is_gang else "wait"
@@ -159,8 +160,8 @@ def _first_start(end: Progress, node: Supply, words: str) -> Further:
             progress.add([node] * part)
         count += more
         both = zip(end.standings, progress.standings, strict=True)
-        starts = [(old, tuple(map(sub, new.started, old.started))) for old, new in both]
-        if names := tuple(name for old, groups in starts for name in _names(end, old, groups)):
+        starts = (_names(end, old, new.started - old.started) for old, new in both)
+        if names := tuple(chain.from_iterable(starts)):
             return Further(count, words, names)
     return Further(0, words)
 

@@ -44,17 +44,13 @@ class Room:
 
     def add(self, node: Supply) -> None:
         """Add a node."""
-        kind, slots = self._kind(node)
+        kind, slots = self.kind(node)
         self.nodes[kind] += 1
         self._low.update(slots)
         self._slots.update(slots)
         self._free[frozenset(+slots)].update({name: kind.free(name) for name in self._resources})
 
-    def slots(self, node: Supply) -> Pods:
-        """Return how many pods of each demand a node has room for."""
-        return self._kind(node)[1]
-
-    def _kind(self, node: Supply) -> tuple[Supply, Pods]:
+    def kind(self, node: Supply) -> tuple[Supply, Pods]:
         """Return the first node that is like one in all that counts, and its slots."""
         room = ((node.has(name), node.free(name)) for name in self._resources)
         key = (*map(node.labels.get, self.labels), node.taints, *room)

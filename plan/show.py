@@ -1,6 +1,7 @@
 """A plan as text, also on an HTML page, and as JSON: tables in the words of the core design, and lines."""
 
 import html
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
@@ -8,8 +9,8 @@ from typing import Any, Final
 
 from intent.errors import counted, printable
 from plan.forecast import Forecast
-from plan.progress import Counts, Standing
-from plan.workload import Workload
+from plan.progress import Standing
+from plan.workload import Groups, Workload
 
 MOST_COLUMNS: Final = 12
 """The most groups that have a column each; of more, a column has the count of a role."""
@@ -24,26 +25,21 @@ def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
         rows = [("nodes", "GPUs", *(heading for heading, _ in _cells(standings[0])))]
         lines = zip(map(_cells, standings), plan.steps, strict=True)
         for cells, group in groupby(lines, key=itemgetter(0)):
-            ends = [(step.nodes, step.accelerators) for _, step in group]
-            numbers = (_range(low, high) for low, high in zip(ends[0], ends[-1], strict=True))
+            columns = zip(*((step.nodes, step.accelerators) for _, step in group), strict=True)
+            numbers = (f"{each[0]}-{each[-1]}" if each[0] < each[-1] else f"{each[0]}" for each in columns)
             rows.append((*numbers, *(cell for _, cell in cells)))
-        yield f"{workload.title}: {counted(workload.groups, 'group')}", rows
-
-
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}-{high}"
+        yield f"{workload.title}: {counted(workload.groups.total(), 'group')}", rows
 
 
 def _cells(standing: Standing) -> list[tuple[str, str]]:
     """Return heading and cell of each column: of groups, or of roles if there are many groups."""
-    workload, share = standing.workload, capacity(standing)
-    roles = zip(workload.roles, standing.started, standing.uncertain, strict=True)
-    if workload.groups > MOST_COLUMNS:
-        cells = [(role.role, f"{started} of {role.replicas}") for role, started, _ in roles]
-    else:
-        cells = []
-        for role, started, uncertain in roles:
-            pending = role.replicas - started - uncertain
+    workload, share, cells = standing.workload, capacity(standing), []
+    for index, role in enumerate(workload.roles):
+        started, uncertain = standing.started[index], standing.uncertain[index]
+        if workload.groups.total() > MOST_COLUMNS:
+            cells.append((role.member.role_name, f"{started} of {role.member.replicas}"))
+        else:
+            pending = role.member.replicas - started - uncertain
             turns = ["scheduled"] * started + ["uncertain"] * uncertain + ["pending"] * pending
             cells += [(role.label(group), turn) for group, turn in enumerate(turns)]
     cells.append(("capacity", f"{share}%"))
@@ -55,7 +51,8 @@ def capacity(standing: Standing) -> int | None:
     """Return the percentage of the groups of a workload that have started; None if it is not known."""
     if standing.is_complete:
         return 100
-    return None if standing.workload.unknown else 100 * sum(standing.started) // standing.workload.groups
+    started, groups = standing.started.total(), standing.workload.groups.total()
+    return None if standing.workload.unknown else 100 * started // groups
 
 
 def status(standing: Standing) -> str:
@@ -65,27 +62,27 @@ def status(standing: Standing) -> str:
         return "Full capacity" if workload.groups else "No replicas"
     if workload.unknown or workload.waits:
         return "Not known" if workload.unknown else "Waiting"
-    if any(standing.started):
+    if standing.started:
         return f"Partial ({_letters(workload, standing.started)})"
-    return "Uncertain" if any(standing.uncertain) else _blocked(workload, standing.alone)
+    return "Uncertain" if standing.uncertain else _blocked(workload, standing.alone)
 
 
 def _blocked(workload: Workload, alone: frozenset[int]) -> str:
     """Return the status of a workload of which nothing has started."""
-    required = tuple(role.required for role in workload.roles)
-    needed = sum(map(bool, required))
-    if not alone or needed < 2:
+    needed = workload.required
+    if not alone or len(needed) < 2:
         return "Service unavailable"
-    if len(alone) == needed:
-        return f"Blocked (can't satisfy {_letters(workload, required)} together)"
-    return f"Blocked (only enough for {' or '.join(workload.roles[role].role for role in sorted(alone))})"
+    if len(alone) == len(needed):
+        return f"Blocked (can't satisfy {_letters(workload, needed)} together)"
+    names = (workload.roles[index].member.role_name for index in sorted(alone))
+    return f"Blocked (only enough for {' or '.join(names)})"
 
 
-def _letters(workload: Workload, counts: Counts) -> str:
+def _letters(workload: Workload, groups: Groups) -> str:
     """Return the groups of roles by kind of role: `1P + 2D`."""
-    numbers: dict[str, int] = {}
-    for role, count in zip(workload.roles, counts, strict=True):
-        numbers[role.component] = numbers.get(role.component, 0) + count
+    numbers = Counter[str]()
+    for index, role in enumerate(workload.roles):
+        numbers[role.member.component_type] += groups[index]
     return " + ".join(f"{numbers[kind]}{letter}" for kind, letter in LETTERS.items() if kind in numbers)
 
 
@@ -131,12 +128,12 @@ def as_data(plan: Forecast) -> dict[str, Any]:
 
 
 def _service(standing: Standing) -> dict[str, Any]:
-    roles = zip(standing.workload.roles, standing.started, strict=True)
+    workload = standing.workload
     return {
-        "namespace": standing.workload.namespace,
-        "name": standing.workload.name,
-        "scheduled": [role.label(group) for role, count in roles for group in range(count)],
-        "uncertain": standing.labels(standing.uncertain),
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "scheduled": workload.labels(standing.started, Groups()),
+        "uncertain": workload.labels(standing.uncertain, standing.started),
         "capacity": capacity(standing),
         "status": status(standing),
     }

@@ -8,15 +8,17 @@ from operator import or_
 from typing import Final
 
 from intent import Object
-from intent.annotations import EXCLUSIVE_TOPOLOGY, GROUP_INDEX, LWS_NAME, ComponentType
+from intent.annotations import EXCLUSIVE_TOPOLOGY, GROUP_INDEX, LWS_NAME
 from intent.lws import KIND as LWS
-from intent.service.member import Member, ejected, member
+from intent.service.member import Member, ejected, member, workload_of
 from intent.shapes import annotations, labels, listed, mapping, metadata, number, text
 from plan.amounts import PlanError, is_device
 from plan.demand import Demand, PodShape, Templates, pod_shape
 
 Pods = Counter[Demand]
 """How many pods of each demand."""
+Groups = Counter[int]
+"""How many groups of each role, by its index among those of a workload; zero is left out."""
 Name = tuple[str, str]
 """Namespace and name of an object."""
 NO_POD_GROUP: Final = "its PodGroup does not exist: a required role is missing, so its pods are not scheduled"
@@ -27,14 +29,9 @@ MOST_PODS: Final = 20_000
 
 @dataclass(frozen=True)
 class RolePods:
-    """One LeaderWorkerSet: its groups are equal."""
+    """One LeaderWorkerSet, with its pods: its groups are equal."""
 
-    name: str
-    """The LeaderWorkerSet."""
-    role: str
-    component: ComponentType
-    size: int
-    replicas: int
+    member: Member
     shapes: tuple[PodShape, ...]
     """That of a leader, and of groups of several pods that of a worker."""
     required: int = 0
@@ -55,12 +52,12 @@ class RolePods:
 
     def pods(self, count: int) -> Pods:
         """Return the pods of so many groups."""
-        workers = Pods({self.shapes[-1].demand: count * (self.size - 1)})
+        workers = Pods({self.shapes[-1].demand: count * (self.member.size - 1)})
         return Pods({self.shapes[0].demand: count}) + workers
 
     def label(self, group: int) -> str:
         """Return the name of a group as tables show it; without its index if there is only one."""
-        return f"{self.role}-{group}" if self.replicas > 1 else self.role
+        return f"{self.member.role_name}-{group}" if self.member.replicas > 1 else self.member.role_name
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,8 @@ class Workload:
     is_gang: bool = True
     """Whether it has a PodGroup; else every pod is placed by itself."""
     priority: int = 0
-    held: str = ""
-    """Why no scheduler looks at the pods at all."""
+    waits: str = ""
+    """Why none of its pods starts, however many nodes there are; empty if they may."""
     unmodelled: tuple[str, ...] = ()
     """What counts for it as a whole, and is not modelled."""
 
@@ -82,11 +79,6 @@ class Workload:
     def title(self) -> str:
         """The name with its namespace."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-    @property
-    def groups(self) -> int:
-        """How many groups it has."""
-        return sum(role.replicas for role in self.roles)
 
     @cached_property
     def unknown(self) -> str:
@@ -96,10 +88,24 @@ class Workload:
         return why and f"{self.title}: not known whether its pods have room: {why}"
 
     @cached_property
-    def waits(self) -> str:
-        """Why none of its pods starts, however many nodes there are; empty if they may."""
-        empty = [role.role for role in self.roles if role.replicas < role.required]
-        return self.held or (f"{' and '.join(empty)} must start too, and has replicas 0" if empty else "")
+    def groups(self) -> Groups:
+        """All groups that it has."""
+        return +Groups({index: role.member.replicas for index, role in enumerate(self.roles)})
+
+    @cached_property
+    def required(self) -> Groups:
+        """The groups that must start, together, before any other."""
+        return +Groups({index: role.required for index, role in enumerate(self.roles)})
+
+    def pods(self, groups: Groups) -> Pods:
+        """Return the pods of groups."""
+        return sum((self.roles[index].pods(count) for index, count in groups.items()), Pods())
+
+    def labels(self, groups: Groups, after: Groups) -> list[str]:
+        """Return the names of groups that come after others, in the order of their roles."""
+        counts = sorted((groups & (self.groups - after)).items())
+        each = ((index, after[index] + number) for index, count in counts for number in range(count))
+        return [self.roles[index].label(group) for index, group in each]
 
 
 # --- from objects -----------------------------------------------------------------------------------
@@ -117,24 +123,27 @@ def workloads(
     classes, pod_groups = _of_kind(objects, "PriorityClass"), _of_kind(objects, "PodGroup")
     priorities = {name: number(each.get("value")) for (_, name), each in classes.items()}
     templates, bound = _of_kind(objects if devices else (), "ResourceClaimTemplate"), _bound(pods)
-    gangs: dict[Name, list[tuple[Member, Object]]] = {}
-    for (namespace, name), lws in _of_kind(objects, LWS).items():
-        one = member(lws) or ejected(lws) or _of_no_service(lws)
-        gangs.setdefault((namespace, one.group or f"lws/{name}"), []).append((one, lws))
+    gangs: dict[tuple[str, str, str], list[tuple[Member, Object]]] = {}
+    for lws in _of_kind(objects, LWS).values():
+        one = member(lws) or ejected(lws) or workload_of(lws)
+        gangs.setdefault((one.namespace, one.group, "" if one.group else one.name), []).append((one, lws))
     planned = []
-    for gang, members in gangs.items():
-        spec, is_gang = mapping(pod_groups.get(gang, {}).get("spec")), not gang[1].startswith("lws/")
+    for (namespace, group, alone), members in gangs.items():
+        pod_group = pod_groups.get((namespace, group))
+        spec = mapping(mapping(pod_group).get("spec"))
         required = dict(map(_required, listed(spec.get("subGroupPolicy"))))
-        if not is_gang:  # pods come one by one: of groups of several, all or none are promised
+        if alone:  # pods come one by one: of groups of several, all or none are promised
             required = {each.name: each.replicas for each, _ in members if each.size > 1}
-        roles = [_role(*each, required, bound[gang[0], each[0].name], templates) for each in members]
+        roles = [_role(*each, required, bound[namespace, each[0].name], templates) for each in members]
+        empty = [role.member.role_name for role in roles if role.member.replicas < role.required]
+        waits = f"{' and '.join(empty)} must start too, and has replicas 0" if empty else ""
         workload = Workload(
-            gang[0],
-            gang[1].removeprefix("lws/"),
+            namespace,
+            group or alone,
             tuple(roles),
-            is_gang=is_gang,
+            is_gang=bool(group),
             priority=priorities.get(text(spec.get("priorityClassName")), 0),
-            held=NO_POD_GROUP if is_gang and gang not in pod_groups else "",
+            waits=waits if alone or pod_group else NO_POD_GROUP,
             unmodelled=tuple(_unmodelled((lws for _, lws in members), spec, priorities)),
         )
         planned.append(workload)
@@ -155,14 +164,6 @@ def _name(obj: Object) -> Name:
     return text(metadata(obj).get("namespace")), text(metadata(obj).get("name"))
 
 
-def _of_no_service(lws: Object) -> Member:
-    """Read a LeaderWorkerSet that is in no service."""
-    (namespace, name), spec = _name(lws), mapping(lws.get("spec"))
-    counts = mapping(spec.get("leaderWorkerTemplate")).get("size"), spec.get("replicas")
-    size, replicas = (1 if count is None else number(count) for count in counts)
-    return Member(namespace, name, "", role_name=name, size=size, replicas=replicas)
-
-
 def _required(policy: object) -> tuple[str, int]:
     """Return of a policy of a PodGroup the LeaderWorkerSet, and how many whole groups must start."""
     selector = mapping(mapping(mapping(policy).get("labelSelector")).get("matchLabels"))
@@ -176,19 +177,13 @@ def _role(
 
     One of a DisaggregatedSet is required until pods of its revision were bound.
     """
-    if one.size < 1 or one.replicas < 0:
-        raise PlanError(f"LeaderWorkerSet {one.name}: `size` is at least 1, and `replicas` at least 0")
     if one.size * max(one.replicas, 1) > MOST_PODS:
         raise PlanError(f"LeaderWorkerSet {one.name}: more than {MOST_PODS} pods are not planned")
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     worker = mapping(group.get("workerTemplate"))
     pods = (mapping(group.get("leaderTemplate")) or worker, worker)[: one.size]
     return RolePods(
-        one.name,
-        one.role_name,
-        one.component_type,
-        one.size,
-        one.replicas,
+        one,
         tuple(pod_shape(template, templates, one.namespace) for template in pods),
         required=required.get(one.name, 0) if one.replicas or one.revision else 0,
         whole=min(one.replicas, sum(count >= one.size for count in bound.values())),
@@ -197,13 +192,12 @@ def _role(
 
 def _unmodelled(members: Iterable[Object], pod_group: Object, priorities: Container[str]) -> Iterator[str]:
     """Yield what counts for a service as a whole, and is not modelled."""
+    notes = map(annotations, members)
     queue, class_name = text(pod_group.get("queue")), text(pod_group.get("priorityClassName"))
     has = {
         f"quotas of queue {queue}": queue not in {"", "default"},
         f"the value of PriorityClass {class_name}": class_name and class_name not in priorities,
-        "exclusive placement of LeaderWorkerSet": any(
-            EXCLUSIVE_TOPOLOGY in annotations(each) for each in members
-        ),
+        "exclusive placement of LeaderWorkerSet": any(EXCLUSIVE_TOPOLOGY in each for each in notes),
     }
     yield from (what for what, present in has.items() if present)
 

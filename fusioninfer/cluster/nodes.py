@@ -30,7 +30,7 @@ class Nodes(NamedTuple):
     def notes(self, planned: Iterable[Workload]) -> Iterator[str]:
         """Yield what was assumed, and how many pods wait that are not planned."""
         yield from self.assumed
-        own = {(each.namespace, role.name) for each in planned for role in each.roles}
+        own = {(each.namespace, role.member.name) for each in planned for role in each.roles}
         waiting = (pod for pod in self.pods if not mapping(pod.get("spec")).get("nodeName"))
         sets = ((text(metadata(pod).get("namespace")), text(labels(pod).get(LWS_NAME))) for pod in waiting)
         if others := sum(name not in own for name in sets):

@@ -112,7 +112,7 @@ def member(lws: Object) -> Member | None:
         return None
     written, service = annotations(lws), labels(lws)[SERVICE]
     served = recorded(written.get(EXPANSION))
-    result = _workload(lws, service, labels(lws))
+    result = workload_of(lws, service, labels(lws))
     asked = read_annotations(written)[0]
     return replace(
         result if revision_of(service, result.group) is not None else replace(result, group="", scheduler=""),
@@ -138,7 +138,7 @@ def ejected(lws: Object) -> Member | None:
     of_templates = list(map(labels, _templates(lws)))
     service = agreed(text(own.get(SERVICE)) for own in of_templates)
     service = service if is_label_value(service) else ""  # nobody checks the labels of templates
-    result = _workload(lws, service, of_templates[0] if of_templates else EMPTY)
+    result = workload_of(lws, service, of_templates[0] if of_templates else EMPTY)
     return result if service or result.scheduler else None
 
 
@@ -147,7 +147,7 @@ def _is_member(lws: Object) -> bool:
     return bool(service and written.get(SERVICE) == service and written.get(EXPANSION))
 
 
-def _workload(lws: Object, service: str, own: Object) -> Member:
+def workload_of(lws: Object, service: str = "", own: Object = EMPTY) -> Member:
     """Read what counts for the gang, whether the object is annotated or not; `own` are its labels."""
     metadata, spec = mapping(lws.get("metadata")), mapping(lws.get("spec"))
     templates, component_type = _templates(lws), _component_type(own)

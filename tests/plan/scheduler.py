@@ -48,7 +48,7 @@ class Scheduler:
             (at, *key)
             for at, one in enumerate(self.workloads)
             for key in groups(one)
-            if all((key, pod) in self.placed[at] for pod in range(one.roles[key[0]].size))
+            if all((key, pod) in self.placed[at] for pod in range(one.roles[key[0]].member.size))
         }
 
     def order(self, at: int) -> tuple[int, bool, float]:
@@ -88,7 +88,7 @@ class Scheduler:
             for at, one in enumerate(self.workloads)
             if not one.is_gang
             for key in self.pending(at)
-            for pod in range(one.roles[key[0]].size)
+            for pod in range(one.roles[key[0]].member.size)
             if (key, pod) not in self.placed[at]
         ]
         self.random.shuffle(pods)
@@ -124,7 +124,7 @@ class Scheduler:
     def whole(self, at: int, key: GroupKey) -> bool:
         """Place a whole group, or nothing of it."""
         before, failed = dict(self.placed[at]), set[int]()
-        size = self.workloads[at].roles[key[0]].size
+        size = self.workloads[at].roles[key[0]].member.size
         for pod in sorted(range(size), key=lambda pod: (pod or key[1], bool(pod))):
             failed |= self.place(at, (key, pod), failed)
             if (key, pod) not in self.placed[at]:
@@ -140,4 +140,4 @@ def demand(one: Workload, key: GroupKey, pod: int) -> Demand:
 
 def groups(one: Workload) -> list[GroupKey]:
     """Return all groups."""
-    return [(at, group) for at, role in enumerate(one.roles) for group in range(role.replicas)]
+    return [(at, group) for at, role in enumerate(one.roles) for group in range(role.member.replicas)]

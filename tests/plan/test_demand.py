@@ -6,7 +6,7 @@ import pytest
 
 from intent import Object
 from plan.amounts import CPU, MEMORY, PODS
-from plan.demand import pod_shape, requests
+from plan.demand import COUNTED, pod_shape, requests
 from tests.plan.workloads import GPU, template
 
 CLASS = "deviceclass.resource.kubernetes.io/tpu.google.com"
@@ -113,4 +113,4 @@ def test_claims_of_other_devices_are_not_known_unless_the_pod_has_accelerators()
 def test_a_resource_of_a_device_class_is_a_claim_of_no_template() -> None:
     found = pod_shape({"spec": {"containers": [container(**{CLASS: "8"})]}})
 
-    assert found.unknown == (f"{CLASS}: only claims of a ResourceClaimTemplate count",)
+    assert found.unknown == (f"{CLASS}: {COUNTED}",)

@@ -11,8 +11,10 @@ from intent.annotations import REVISION
 from intent.gang import NO_GANG
 from intent.settings import Settings
 from plan.amounts import PlanError
+from plan.forecast import forecast
 from plan.workload import NO_POD_GROUP, Workload, workloads
 from tests.builders.lws import container, lws, template
+from tests.plan.workloads import nodes
 
 
 def planned(*objects: Object, pods: tuple[Object, ...] = ()) -> tuple[Workload, ...]:
@@ -36,11 +38,12 @@ def named(
 def test_the_members_of_a_gang_are_one_workload() -> None:
     (one,) = planned(named("p", component_type="prefiller"), named("d", 3, 4, component_type="decoder"))
 
-    assert (one.title, one.is_gang, one.held) == ("llm/svc", True, "")
-    assert [(role.role, role.component, role.size, role.replicas, role.required) for role in one.roles] == [
-        ("prefill", "prefiller", 2, 1, 1),
-        ("decode", "decoder", 4, 3, 1),
+    assert (one.title, one.is_gang, one.waits) == ("llm/svc", True, "")
+    assert [(role.member.role_name, role.member.size) for role in one.roles] == [
+        ("prefill", 2),
+        ("decode", 4),
     ]
+    assert (one.groups, one.required) == ({0: 1, 1: 3}, {0: 1, 1: 1})
 
 
 def test_each_revision_is_a_gang_of_its_own() -> None:
@@ -77,10 +80,20 @@ def test_a_role_without_replicas_is_not_required_after_a_minute() -> None:
     assert [role.required for role in one.roles] == [0, 1]
 
 
+def test_a_role_without_replicas_of_a_revision_keeps_the_others_waiting() -> None:
+    sets = named("p", component_type="prefiller"), named("d", 0, component_type="decoder")
+    for each in sets:
+        each["metadata"]["labels"] = {REVISION: "0a1b2c3d"}
+
+    (one,) = planned(*sets)
+
+    assert forecast([one], nodes("10x8")).waiting == ("prefill: decode must start too, and has replicas 0",)
+
+
 def test_a_role_without_replicas_has_one() -> None:
     (one,) = planned(named("w", None))
 
-    assert one.roles[0].replicas == 1
+    assert one.roles[0].member.replicas == 1
 
 
 def test_priority_comes_from_the_class_of_the_templates() -> None:
@@ -117,18 +130,16 @@ def test_groups_whose_pods_are_all_on_nodes_have_started_unless_one_ends() -> No
     assert one.roles[0].whole == 1
 
 
+def test_a_leaderworkerset_of_no_service_is_planned_too() -> None:
+    plain = named("w", 2)
+    del plain["metadata"]["annotations"]
+
+    (one,) = planned(plain)
+
+    assert (one.title, one.is_gang, one.groups, one.required) == ("llm/w", False, {0: 2}, {0: 2})
+
+
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])
 def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="more than 20000 pods are not planned"):
         planned(named("w", **fields))
-
-
-@pytest.mark.parametrize("fields", [{"size": 0}, {"size": -1}, {"replicas": -1}])
-def test_counts_that_a_leaderworkerset_without_a_service_cannot_have_are_an_error(
-    fields: dict[str, int],
-) -> None:
-    plain = named("w", **fields)
-    del plain["metadata"]["annotations"]
-
-    with pytest.raises(PlanError, match="LeaderWorkerSet w: `size` is at least 1, and `replicas` at least 0"):
-        planned(plain)

@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from intent import Object
+from intent.service.member import Member
 from plan.amounts import CPU, MEMORY, PODS, UNIT, Amounts
 from plan.demand import PodShape, pod_shape
 from plan.forecast import ForecastStep
 from plan.supply import Supply, parse_shapes
-from plan.workload import RolePods, Workload
+from plan.workload import Groups, RolePods, Workload
 
 GPU = "nvidia.com/gpu"
 
@@ -30,7 +31,8 @@ def role(name: str, size: int = 1, replicas: int = 1, gpus: int = 8, **others: A
     shapes = (others.pop("leader", None) or each, each)[:size]
     kinds = {"prefill": "prefiller", "decode": "decoder"}
     component: Any = kinds.get(name.rpartition("-")[2], "worker")
-    return RolePods(name, name, component, size, replicas, shapes, **{"required": 1, **others})
+    member = Member("", name, "", component, name, size=size, replicas=replicas)
+    return RolePods(member, shapes, **{"required": 1, **others})
 
 
 def gang(name: str, *roles: RolePods, **others: Any) -> Workload:
@@ -40,17 +42,16 @@ def gang(name: str, *roles: RolePods, **others: Any) -> Workload:
 
 def ungrouped(name: str, role: RolePods) -> Workload:
     """Return a workload of pods in no gang."""
-    required = role.replicas if role.size > 1 else 0
+    required = role.member.replicas if role.member.size > 1 else 0
     return Workload("", name, (replace(role, required=required),), is_gang=False)
 
 
 def started(step: ForecastStep) -> set[str]:
     """Return the groups that have started: `service/group`."""
     return {
-        f"{standing.workload.name}/{role.label(group)}"
+        f"{standing.workload.name}/{label}"
         for standing in step.standings
-        for role, count in zip(standing.workload.roles, standing.started, strict=True)
-        for group in range(count)
+        for label in standing.workload.labels(standing.started, Groups())
     }
 
 

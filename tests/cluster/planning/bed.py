@@ -193,11 +193,11 @@ def _canary(cluster: Cluster, namespace: str, name: str, where: tuple[str, list[
 def _pod_group(one: Object, planned: tuple[Workload, ...]) -> Object:
     """Return a PodGroup as it is when the controller has stopped requiring roles without replicas."""
     (workload,) = (each for each in planned if each.is_gang and each.name == one["metadata"]["name"])
-    required = {role.name: role.required for role in workload.roles}
+    required = {role.member.name: role.required for role in workload.roles}
     made: Object = json.loads(json.dumps(one))
     for policy in made["spec"]["subGroupPolicy"]:
         policy["minSubGroups"] = required.get(policy["name"], 0)
-    made["spec"]["minMember"] = max(1, sum(role.required * role.size for role in workload.roles))
+    made["spec"]["minMember"] = max(1, sum(role.required * role.member.size for role in workload.roles))
     return {key: made[key] for key in ("apiVersion", "kind", "spec")} | {
         "metadata": {key: made["metadata"][key] for key in ("name", "labels") if key in made["metadata"]}
     }
