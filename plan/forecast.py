@@ -116,13 +116,12 @@ def _waiting(progress: Progress) -> Iterator[str]:
         if standing.workload.waits:
             yield f"{_listed(names)}: {standing.workload.waits}"
         elif standing.is_waiting:
-            pods = standing.workload.pods(groups)
-            room = {demand: progress.room.fit(demand, pods) for demand in pods}
-            lacking = min(pods, key=lambda demand: room[demand] - pods[demand])
+            pods, lacks = standing.workload.pods(groups).total(), progress.missing(standing, groups)
+            ((lacking, _),) = lacks.most_common(1)
             together = "must start together" if standing.workload.is_gang else "wait"
             yield (
                 f"{_listed(names)} {together if len(names) > 1 else 'waits'}: "
-                f"{sum(room.values())} of {pods.total()} pods have room; {_reason(progress, lacking)}"
+                f"{max(0, pods - lacks.total())} of {pods} pods have room; {_reason(progress, lacking)}"
             )
 
 

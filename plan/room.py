@@ -29,7 +29,7 @@ class Room:
         """How many nodes are alike, by the first of them."""
         self._kinds: dict[Any, tuple[Supply, Pods]] = {}
         """The first node of each kind, and its slots."""
-        self._loss = Counter[tuple[Demand, Demand]]()
+        self._loss = Counter({(demand, demand): 1 for demand in self._asked})
         """The most slots of the second demand that a pod of the first takes, on any node."""
         self._low = Counter[Demand]()
         """The slots that are left at least."""
@@ -84,11 +84,6 @@ class Room:
     def left(self, demand: Demand, pods: Pods) -> int:
         """Return how many slots are left at least, once other pods may have come too."""
         return self._low[demand] - sum(count * self._loss[other, demand] for other, count in pods.items())
-
-    def fit(self, demand: Demand, pods: Pods) -> int:
-        """Return how many pods of a demand, of those together, have room at least."""
-        count = pods[demand]
-        return max(0, min(count, self.left(demand, pods - Counter({demand: count}))))
 
     def take(self, pods: Pods) -> None:
         """Place pods that are sure to have room."""

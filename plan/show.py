@@ -4,7 +4,6 @@ import html
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from operator import itemgetter
 from typing import Any, Final
 
 from intent.errors import counted, printable
@@ -24,7 +23,7 @@ def tables(plan: Forecast) -> Iterator[tuple[str, list[Row]]]:
         workload = standings[0].workload
         rows = [("nodes", "GPUs", *(heading for heading, _ in _cells(standings[0])))]
         lines = zip(map(_cells, standings), plan.steps, strict=True)
-        for cells, group in groupby(lines, key=itemgetter(0)):
+        for cells, group in groupby(lines, key=lambda line: line[0]):
             columns = zip(*((step.nodes, step.accelerators) for _, step in group), strict=True)
             numbers = (f"{each[0]}-{each[-1]}" if each[0] < each[-1] else f"{each[0]}" for each in columns)
             rows.append((*numbers, *(cell for _, cell in cells)))

@@ -206,6 +206,14 @@ def test_what_starts_nothing_is_told_why(
     assert started(plan.steps[-1]) == set()
 
 
+def test_a_pod_that_others_may_keep_from_nodes_has_no_room() -> None:
+    large, small = ungrouped("a", role("worker")), ungrouped("b", role("worker", pod=pod(4)))
+
+    found = forecast([large, small], nodes("1x8")).waiting
+
+    assert found[0].startswith("a/worker waits: 0 of 1 pods have room; ")
+
+
 def test_groups_of_several_services_are_told_apart_by_their_namespaces() -> None:
     services = [replace(gang("x", WORKER), namespace=name) for name in ("a", "b")]
 
