@@ -95,9 +95,9 @@ def apply(path: str, obj: Object, *, dry_run: bool = False, manager: str = FIELD
     return Request("apply", path, query | _given(dryRun="All" if dry_run else ""), obj)
 
 
-def patch(path: str, body: Object, *, dry_run: bool = False) -> Request:
+def patch(path: str, body: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Request:
     """Merge a patch (RFC 7386); null removes a field, whatever its manager."""
-    query = {"fieldManager": FIELD_MANAGER}
+    query = {"fieldManager": manager}
     return Request("patch", path, query | _given(dryRun="All" if dry_run else ""), body)
 
 

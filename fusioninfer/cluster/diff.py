@@ -22,7 +22,7 @@ from intent.resource import kind_of
 from intent.service.member import ServiceKey
 from intent.shapes import annotations, decoded, listed, mapping, metadata, text
 from kube.client import FORBIDDEN, ApiError
-from kube.request import FIELD_MANAGER, Request, apply, create
+from kube.request import FIELD_MANAGER, Request, apply, create, patch
 from sync.decide import ApplyHistory, Attempt, Skip, Write, before_dry_run, decide, prunable
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, Kind, part_of
 from sync.live import OWNER_KINDS, is_owner
@@ -69,9 +69,7 @@ class Comparison:
         if after is None:
             return ()
         self.store(before, after)
-        return (
-            (name_of(after),) if kind is INFERENCE_SERVICE else (service_of(before or {}), service_of(after))
-        )
+        return (service_of(before or {}), service_of(after)) if kind is LWS else (name_of(after),)
 
     async def compare_service(self, key: ServiceKey) -> None:
         """Propose what the controller makes and deletes of a service, as `Controller.reconcile` does.
@@ -118,7 +116,11 @@ class Comparison:
                 return None
             if before is None and kind is not LWS:
                 return obj
-            after = await self._dry_run(_controller_request(kind, obj, before), obj)
+            live = mapping(mapping(before).get("spec"))
+            kept = {key: live[key] for key in kind.kept_fields if key in live}
+            body = obj | {"spec": kept | obj["spec"]} if kept else obj
+            # it removes fields of the controller alone, so no other field manager is tried
+            after = await self._dry_run(apply(kind.path_of(obj), body, dry_run=True), obj)
             if after is None:
                 return None
             decided = decide(attempt, after, is_released=False)
@@ -175,23 +177,15 @@ def file_request(kind: Kind[Any], file: Object, live: Object | None) -> Request:
         return create(kind.path(file["metadata"]["namespace"]), file, dry_run=True, manager=KUBECTL)
     path = kind.path_of(file)
     if last := text(annotations(live).get(LAST_APPLIED)):
-        return Request("patch", path, {"fieldManager": KUBECTL, "dryRun": "All"}, _file_patch(last, file))
+        # the file of kubectl always has annotations, so they are never all removed
+        notes = mapping(file["metadata"].get("annotations"))
+        whole = file | {"metadata": file["metadata"] | {"annotations": notes}}
+        body = applied_patch(mapping(decoded(last)), whole)
+        body["metadata"]["annotations"][LAST_APPLIED] = orjson.dumps(whole).decode()
+        return patch(path, body, dry_run=True, manager=KUBECTL)
     appliers = (text(entry.get("manager")) for entry in managed(live) if entry.get("operation") == "Apply")
     manager = next((name for name in appliers if name and name != FIELD_MANAGER), KUBECTL)
     return apply(path, file, dry_run=True, manager=manager)
-
-
-def _file_patch(last: str, file: Object) -> Object:
-    """Return the merge patch of a client-side apply; `last`: the file that was applied last.
-
-    The file of kubectl always has annotations, so they are never all removed.
-    """
-    before = mapping(decoded(last))
-    notes = mapping(file["metadata"].get("annotations"))
-    whole = file | {"metadata": file["metadata"] | {"annotations": notes}}
-    patch = applied_patch(before, whole)
-    patch["metadata"]["annotations"][LAST_APPLIED] = orjson.dumps(whole).decode()
-    return patch
 
 
 def applied_patch(last: Object, file: Object) -> Object:
@@ -201,19 +195,6 @@ def applied_patch(last: Object, file: Object) -> Object:
         key: applied_patch(mapping(last.get(key)), value) if isinstance(value, dict) else value
         for key, value in file.items()
     }
-
-
-def _controller_request(kind: Kind[Any], desired: Object, live: Object | None) -> Request:
-    """Return the dry run of the controller's write, which keeps the live value of some fields.
-
-    Its apply removes fields of its own alone, so no other field manager is tried.
-    """
-    if live is None:
-        return create(kind.path(desired["metadata"]["namespace"]), desired, dry_run=True)
-    spec = mapping(live.get("spec"))
-    kept = {key: spec[key] for key in kind.kept_fields if key in spec}
-    body = desired | {"spec": kept | desired["spec"]} if kept else desired
-    return apply(kind.path_of(desired), body, dry_run=True)
 
 
 # --- one object -------------------------------------------------------------------------------------
