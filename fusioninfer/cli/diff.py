@@ -7,7 +7,8 @@ import click
 
 from fusioninfer.cli.connection import CLUSTER, HOME, OUTPUT, Cluster
 from fusioninfer.cli.options import FILES, FINDINGS, UNREADABLE, echo_json, exit_unreadable, print_errors
-from fusioninfer.cluster.diff import differences, unified
+from fusioninfer.cluster.diff import differences
+from fusioninfer.cluster.text import unified
 from fusioninfer.lint import documents
 from intent.errors import printable
 

@@ -135,7 +135,7 @@ def expand(
     """
     found, _ = read(**where, admission_only=admission_only)
     require(found, selection)
-    objects = [*map(offline.with_record, found.objects)] if no_record else [*found.objects]
+    objects = [*map(offline.without_record, found.objects)] if no_record else [*found.objects]
     if network_policies:
         objects = [*policies.network_policies(objects)]
     click.echo(documents.write_yaml(objects) if output == "yaml" else documents.write_json(objects), nl=False)

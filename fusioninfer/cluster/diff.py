@@ -3,9 +3,8 @@
 Dry runs tell what the API server would store; the controller's own functions, what is made of a service.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import unified_diff
 from typing import Any, Final
 
 import orjson
@@ -15,7 +14,7 @@ from fusioninfer.cluster.reader import FAILED, Reader, why
 from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
 from fusioninfer.cluster.text import WRITTEN, described, name_of, service_of
 from fusioninfer.lint.documents import Document
-from intent import Object, yaml
+from intent import Object
 from intent.annotations import EXPANSION
 from intent.errors import counted
 from intent.resource import kind_of
@@ -198,13 +197,6 @@ def applied_patch(last: Object, file: Object) -> Object:
 
 
 # --- one object -------------------------------------------------------------------------------------
-
-
-def unified(before: Object | None, after: Object | None) -> Iterator[str]:
-    """Yield the lines of the unified diff of an object."""
-    old, new = (yaml.dump(obj).splitlines() if obj else [] for obj in (before, after))
-    name = described(after or before or {})
-    return unified_diff(old, new, f"LIVE {name}", f"MERGED {name}", lineterm="")
 
 
 def cleaned(obj: Object | None) -> Object | None:

@@ -1,9 +1,10 @@
 """The words in which the subcommands speak of objects: their names, and KIND/NAME as users write it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from difflib import unified_diff
 from typing import Any, Final
 
-from intent import Object
+from intent import Object, yaml
 from intent.annotations import SERVICE
 from intent.names import is_dns_1035_label
 from intent.service.member import ejected, member
@@ -51,3 +52,10 @@ def is_named(lws: Object, word: str) -> bool:
 def described(obj: Object) -> str:
     """Return kind, namespace and name of an object."""
     return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{name_of(obj)}"
+
+
+def unified(before: Object | None, after: Object | None, context: int = 3) -> Iterator[str]:
+    """Yield the lines of the unified diff of an object; `context`: so many of what is equal."""
+    old, new = (yaml.dump(obj).splitlines() if obj else [] for obj in (before, after))
+    name = described(after or before or {})
+    return unified_diff(old, new, f"LIVE {name}", f"MERGED {name}", lineterm="", n=context)

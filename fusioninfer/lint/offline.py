@@ -68,12 +68,11 @@ class Composition:
         return replace(self, found=kept, ignored=self.ignored + len(self.found) - len(kept))
 
 
-def with_record(obj: Object, record: str = "") -> Object:
-    """Return an object with another record of its expansion; empty: with none."""
+def without_record(obj: Object) -> Object:
+    """Return an object without the record of its expansion."""
     if EXPANSION not in annotations(obj):
         return obj
-    notes = {key: record if key == EXPANSION else value for key, value in annotations(obj).items()}
-    kept = {key: value for key, value in notes.items() if record or key != EXPANSION}
+    kept = {key: value for key, value in annotations(obj).items() if key != EXPANSION}
     return obj | {"metadata": metadata(obj) | {"annotations": kept}}
 
 

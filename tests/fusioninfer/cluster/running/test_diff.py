@@ -8,8 +8,9 @@ import pytest
 from aiohttp import web
 from click.testing import Result
 
-from fusioninfer.cluster.diff import Comparison, applied_patch, cleaned, file_request, unified
+from fusioninfer.cluster.diff import Comparison, applied_patch, cleaned, file_request
 from fusioninfer.cluster.reader import Reader
+from fusioninfer.cluster.text import unified
 from intent import Object
 from sync.kinds import INFERENCE_SERVICE, LWS, OUTPUTS, POD_GROUP
 from tests.builders.lws import lws as authored
