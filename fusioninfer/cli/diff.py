@@ -31,7 +31,7 @@ def diff(*, files: tuple[str, ...], recursive: bool, namespace: str, cluster: Cl
 
     Objects of files are sent as dry runs, so that the API server and all webhooks answer. LeaderWorkerSets of
     an InferenceService, PodGroups, Services and routes are those that the controller would apply or delete.
-    Left out are managedFields, status, and the record of the expansion.
+    Left out are managedFields, owners, status, and the record of the expansion.
 
     Exit code 0: no differences; 1: differences; 2: a file or the cluster cannot be read, or an object is
     refused.

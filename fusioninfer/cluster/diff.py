@@ -3,7 +3,7 @@
 Dry runs tell what the API server would store; the controller's own functions, what is made of a service.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ import orjson
 
 from fusioninfer.cluster.eject import SET_BY_CLIENTS, manifest
 from fusioninfer.cluster.reader import FAILED, Reader, why
-from fusioninfer.cluster.service import Live, caches_of, read_live, require, snapshot_of
+from fusioninfer.cluster.service import Live, read_live, require, snapshot_of
 from fusioninfer.cluster.text import WRITTEN, described, name_of, service_of
 from fusioninfer.lint.documents import Document
 from intent import Object
@@ -19,7 +19,7 @@ from intent.annotations import EXPANSION
 from intent.errors import counted
 from intent.resource import kind_of
 from intent.service.member import ServiceKey
-from intent.shapes import annotations, decoded, listed, mapping, metadata, text
+from intent.shapes import annotations, decoded, mapping, metadata, text
 from kube.client import FORBIDDEN, ApiError
 from kube.request import FIELD_MANAGER, Request, apply, create, patch
 from sync.decide import ApplyHistory, Attempt, Skip, Write, before_dry_run, decide, prunable
@@ -29,7 +29,7 @@ from sync.observed.cached import AppliedObject, managed
 from sync.parts.desired import Refusal
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
-from sync.watch.cache import cache_of
+from sync.watch.cache import Cache
 from webhook.overlay.written import LAST_APPLIED
 
 RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
@@ -37,8 +37,11 @@ RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
 DELETED: Final = {"deletionTimestamp": "1970-01-01T00:00:00Z"}
 KUBECTL: Final = "kubectl"
 
-Change = tuple[Object | None, Object | None]
-"""One object as it is stored and as it would be, without noise. None: it is created, or deleted."""
+
+def cleaned(obj: Object | None) -> Object | None:
+    """Return an object without what a server sets, what only records, and its owners."""
+    notes = {key: value for key, value in annotations(obj).items() if key not in RECORDS}
+    return manifest(obj, annotations=notes, ownerReferences=[]) if obj else None
 
 
 @dataclass(slots=True)
@@ -48,7 +51,8 @@ class Comparison:
     reader: Reader
     live: Live = field(default_factory=Live)
     """One namespace, as it would be after what was compared."""
-    changes: list[Change] = field(default_factory=list)
+    changes: list[tuple[Object | None, Object | None]] = field(default_factory=list)
+    """Objects as they are stored and as they would be, without noise. None: it is created, or deleted."""
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -58,7 +62,7 @@ class Comparison:
         if change[0] != change[1]:
             self.changes.append(change)
         ended = {**(before or {}), "metadata": metadata(before) | DELETED}
-        self.live = self.live.with_objects([ended if after is None else after])
+        self.live = self.live.storing(ended if after is None else after)
 
     async def compare_file(self, obj: Object) -> tuple[str, ...]:
         """Propose an object of a file; return its services: the one that it leaves may lose what was made."""
@@ -80,12 +84,9 @@ class Comparison:
             snapshot = snapshot_of(self.live, key)
             desired = desired_state(snapshot, self.live.settings)
             for obj in (obj for obj in desired.objects if (obj["kind"] == LWS.kind) is of_sets):
-                kind, before = OUTPUTS[obj["kind"]], self.live.named(OUTPUTS[obj["kind"]], name_of(obj))
-                after = None if kind.requires & missing else await self._made(kind, obj, before, snapshot)
-                if after is None:
+                kind = OUTPUTS[obj["kind"]]
+                if kind.requires & missing or not await self._compare(kind, obj, snapshot):
                     missing.add(part_of(kind.kind, name_of(obj)))
-                else:
-                    self.store(before, after)
             for kind, row in prunable(snapshot, desired, missing):
                 if (kind is LWS) is of_sets and self._has_owner(row, snapshot):
                     self.store(self.live.named(kind, row.name), None)
@@ -93,40 +94,41 @@ class Comparison:
 
     def _has_owner(self, row: AppliedObject, snapshot: Snapshot) -> bool:
         """Return whether an owner is there, without which the controller deletes nothing."""
-        uids, caches = {owner.uid for owner in row.owners}, caches_of(self.live)
+        uids = {owner.uid for owner in row.owners}
         return any(
-            obj["metadata"].get("uid") in uids and is_owner(obj, caches[kind.kind].project(obj), snapshot)
+            obj["metadata"].get("uid") in uids and is_owner(obj, Cache(kind).project(obj), snapshot)
             for kind in OWNER_KINDS.values()
             for obj in self.live.of(kind)
         )
 
-    async def _made(
-        self, kind: Kind[Any], obj: Object, before: Object | None, snapshot: Snapshot
-    ) -> Object | None:
-        """Return an object of the controller as it would be stored; None, with a note, if it would not."""
-        (namespace, service), answer = snapshot.situation.key, self.live.answer(kind.kind)
-        row = cache_of(caches_of(self.live), kind).rows.get((namespace, name_of(obj)))
-        attempt = Attempt(kind, obj, b"", kind.projected(obj), row, ApplyHistory())
-        decided: Skip | Refusal | Write | None = before_dry_run(attempt, service, snapshot.owners, 0.0)
+    async def _compare(self, kind: Kind[Any], obj: Object, snapshot: Snapshot) -> bool:
+        """Propose an object of the controller; return whether it is there then, if not with a message."""
+        before, answer = self.live.named(kind, name_of(obj)), self.live.answer(kind.kind)
+        stored = Cache(kind).project(before) if before else None
+        attempt = Attempt(kind, obj, b"", kind.projected(obj), stored, ApplyHistory())
+        service, owners = snapshot.situation.key[1], snapshot.owners
+        decided: Skip | Refusal | Write | None = before_dry_run(attempt, service, owners, 0.0)
         if decided is None:
-            if answer.unknown or not answer.served:
-                problem = answer.unknown or f"{kind.resource.api_version} is not served"
+            absent = "" if answer.served else f"{kind.resource.api_version} is not served"
+            if problem := answer.unknown or absent:
                 self.notes.append(f"{described(obj)}: not compared: {problem}")
-                return None
+                return False
             if before is None and kind is not LWS:
-                return obj
+                self.store(None, obj)
+                return True
             live = mapping(mapping(before).get("spec"))
             kept = {key: live[key] for key in kind.kept_fields if key in live}
             body = obj | {"spec": kept | obj["spec"]} if kept else obj
             # it removes fields of the controller alone, so no other field manager is tried
             after = await self._dry_run(apply(kind.path_of(obj), body, dry_run=True), obj)
             if after is None:
-                return None
+                return False
             decided = decide(attempt, after, is_released=False)
+            if isinstance(decided, Write):
+                self.store(before, after)
         if isinstance(decided, Refusal):
             self.notes.append(decided.message)
-            return None
-        return after if isinstance(decided, Write) else before
+        return not isinstance(decided, Refusal)
 
     async def _dry_run(self, request: Request, obj: Object) -> Object | None:
         """Return an object as it would be stored; None, with a message, if that is refused.
@@ -142,21 +144,19 @@ class Comparison:
             return None
 
 
-async def differences(reader: Reader, documents: Iterable[Document], namespace: str) -> Comparison:
+async def differences(reader: Reader, documents: Sequence[Document], namespace: str) -> Comparison:
     """Return what applying files would change. Raises `UnreachableError`.
 
     Only the kinds that authors write are compared: for others there is `kubectl diff`.
     """
     await reader.reach()
-    result, homes, others = Comparison(reader), dict[str, list[Object]](), 0
-    for obj in (document.object for document in documents):
-        kind, home = kind_of(obj), text(metadata(obj).get("namespace")) or namespace
-        if kind and kind.name in WRITTEN:
-            homes.setdefault(home, []).append(obj | {"metadata": metadata(obj) | {"namespace": home}})
-        else:
-            others += 1
-    if others:
+    result, homes = Comparison(reader), dict[str, list[Object]]()
+    known = [each.object for each in documents if (kind := kind_of(each.object)) and kind.name in WRITTEN]
+    if others := len(documents) - len(known):
         result.notes.append(f"{counted(others, 'object')} of other kinds left out: use kubectl diff")
+    for obj in known:
+        home = text(metadata(obj).get("namespace")) or namespace
+        homes.setdefault(home, []).append(obj | {"metadata": metadata(obj) | {"namespace": home}})
     for home, objects in homes.items():
         result.live = await read_live(reader, home)
         require(result.live.objects, (LWS, INFERENCE_SERVICE), home)
@@ -194,16 +194,3 @@ def applied_patch(last: Object, file: Object) -> Object:
         key: applied_patch(mapping(last.get(key)), value) if isinstance(value, dict) else value
         for key, value in file.items()
     }
-
-
-# --- one object -------------------------------------------------------------------------------------
-
-
-def cleaned(obj: Object | None) -> Object | None:
-    """Return an object without what a server sets and what only records."""
-    notes = {key: value for key, value in annotations(obj).items() if key not in RECORDS}
-    owners = [  # the uid of an object that does not exist yet is made up
-        {key: value for key, value in mapping(owner).items() if key != "uid"}
-        for owner in listed(metadata(obj).get("ownerReferences"))
-    ]
-    return manifest(obj, annotations=notes, ownerReferences=owners) if obj else None

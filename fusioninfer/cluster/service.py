@@ -56,14 +56,11 @@ class Live:
         """Return the object of a name; None if there is none."""
         return next((obj for obj in self.of(kind) if name_of(obj) == name), None)
 
-    def with_objects(self, objects: Iterable[Object]) -> "Live":
-        """Return the same cluster with objects stored in it, in place of those of their names."""
-        held = dict(self.objects)
-        for obj in objects:
-            kind, name = text(obj.get("kind")), obj["metadata"]["name"]
-            before = held.get(kind, ABSENT).objects
-            held[kind] = Answer((*(one for one in before if one["metadata"]["name"] != name), obj))
-        return replace(self, objects=held)
+    def storing(self, obj: Object) -> "Live":
+        """Return the same cluster with an object stored in it, in place of the one of its name."""
+        kind = text(obj.get("kind"))
+        others = (each for each in self.answer(kind).objects if name_of(each) != name_of(obj))
+        return replace(self, objects={**self.objects, kind: Answer((*others, obj))})
 
 
 # --- reading ----------------------------------------------------------------------------------------

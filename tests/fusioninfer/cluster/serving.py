@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any, Final
 
 from fusioninfer.cluster.reader import Answer
@@ -107,7 +108,7 @@ def serving() -> Case:
         "queues": Answer(({"metadata": {"name": "default"}, "status": {"state": "Open"}},)),
         "lease": Answer((lease(),)),
     }
-    return Case(KEY[0], KEY[1], live.with_objects(made), sets[0], PODS, answers, now=NOW)
+    return Case(KEY[0], KEY[1], reduce(Live.storing, made, live), sets[0], PODS, answers, now=NOW)
 
 
 # --- changes ----------------------------------------------------------------------------------------

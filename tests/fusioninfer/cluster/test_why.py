@@ -4,12 +4,14 @@ import copy
 import json
 from collections import Counter
 from dataclasses import replace
+from functools import reduce
 from typing import Any, Final
 
 import pytest
 
 from catalog.codes import CODES
 from fusioninfer.cluster.reader import Answer
+from fusioninfer.cluster.service import Live
 from fusioninfer.cluster.why.case import Case, Cause
 from fusioninfer.cluster.why.causes import causes
 from fusioninfer.cluster.why.pods import telling_line
@@ -75,7 +77,7 @@ def routed(read: Case) -> Case:
         one["metadata"]["annotations"]["fusioninfer.io/strategy"] = "pd-disaggregation"
         record = {"v": 1, "served": {}}
         one["metadata"]["annotations"]["fusioninfer.io/expansion"] = json.dumps(record)
-    return replace(read, live=read.live.with_objects(sets))
+    return replace(read, live=reduce(Live.storing, sets, read.live))
 
 
 def rolling(made: str) -> Change:
@@ -87,7 +89,7 @@ def rolling(made: str) -> Change:
             one["metadata"]["labels"][REVISION] = "0a1b2c3d"
             one["metadata"]["creationTimestamp"] = made
             one["spec"]["replicas"] = replicas
-        return replace(read, live=read.live.with_objects(sets))
+        return replace(read, live=reduce(Live.storing, sets, read.live))
 
     return apply
 
