@@ -1,6 +1,5 @@
 """The subcommand `demo`: what admission makes of the examples, and the PodGroups of the controller."""
 
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -14,8 +13,6 @@ EXAMPLES: Final = Path(__file__).parents[1] / "examples"
 """Copies of files in docs/examples, which are installed with the command."""
 SHOWN: Final = tuple(EXAMPLES / f"{name}.yaml" for name in ("monolithic", "prefill", "decode"))
 COLOURS: Final = {"+": "green", "-": "red"}
-HEADER: Final = 3
-"""Lines of a difference before those of the object."""
 DEMO: Final = """\b
 Examples:
   fusioninfer demo
@@ -33,7 +30,7 @@ def demo() -> None:
     for document, after in zip(read, composed.objects, strict=False):
         click.secho(f"{Path(document.file).name}: what admission adds beside its record", bold=True)
         lines = unified(document.object, offline.without_record(after), context=len(str(after)))
-        for line in islice(lines, HEADER, None):
+        for line in lines[3:]:  # above are names and numbers
             click.secho(line, fg=COLOURS.get(line[:1]))
         click.echo()
     click.secho("created by the controller", bold=True)

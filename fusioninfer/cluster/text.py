@@ -1,6 +1,6 @@
 """The words in which the subcommands speak of objects: their names, and KIND/NAME as users write it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import unified_diff
 from typing import Any, Final
 
@@ -54,8 +54,8 @@ def described(obj: Object) -> str:
     return f"{obj['kind']} {obj['metadata'].get('namespace', '')}/{name_of(obj)}"
 
 
-def unified(before: Object | None, after: Object | None, context: int = 3) -> Iterator[str]:
-    """Yield the lines of the unified diff of an object; `context`: so many of what is equal."""
+def unified(before: Object | None, after: Object | None, context: int = 3) -> list[str]:
+    """Return the lines of the unified diff of an object; `context`: so many of what is equal."""
     old, new = (yaml.dump(obj).splitlines() if obj else [] for obj in (before, after))
     name = described(after or before or {})
-    return unified_diff(old, new, f"LIVE {name}", f"MERGED {name}", lineterm="", n=context)
+    return list(unified_diff(old, new, f"LIVE {name}", f"MERGED {name}", lineterm="", n=context))
