@@ -27,27 +27,23 @@ CommandFunction = Callable[..., Any]
 Decorator = Callable[[CommandFunction], CommandFunction]
 
 
-class Namespace(click.ParamType["str"]):
-    """The name of a namespace; empty if none is named."""
-
-    name = "NAME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what cannot be a name: in a path of the API it would name something else."""
-        if value and not is_label(value):
-            self.fail(f"{value!r} is no name of a namespace: use lowercase letters, digits and -", param, ctx)
-        return value
+def as_namespace(value: str) -> str:
+    """Return the name of a namespace. What cannot be one would name something else in a path of the API."""
+    if value and not is_label(value):
+        raise click.BadParameter(f"{value!r} is no name of a namespace: use lowercase letters, digits and -")
+    return value
 
 
 def namespace_option(of: str) -> Decorator:
     """Return the option `--namespace`, with what it is the namespace of."""
-    return click.option("-n", "--namespace", type=Namespace(), default="", help=of)
+    return click.option("-n", "--namespace", type=as_namespace, metavar="NAME", default="", help=of)
 
 
 NAMESPACE: Final = namespace_option("The namespace of objects without one.")
 SYSTEM: Final = click.option(
     "--system-namespace",
-    type=Namespace(),
+    type=as_namespace,
+    metavar="NAME",
     default=SYSTEM_NAMESPACE,
     show_default=True,
     help="The namespace of FusionInfer, whose templates serve all namespaces.",

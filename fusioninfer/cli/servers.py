@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from fusioninfer.cli.options import CONFIG, CONTEXT, KUBECONFIG, Namespace, exit_unreadable, read_settings
+from fusioninfer.cli.options import CONFIG, CONTEXT, KUBECONFIG, as_namespace, exit_unreadable, read_settings
 from intent.names import SYSTEM_NAMESPACE
 from sync import LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD, WORKERS
 
@@ -31,7 +31,7 @@ PORT: Final = click.IntRange(0, 65535)
 _default: Final = partial(click.option, show_default=True)
 _port: Final = partial(click.option, type=PORT)
 _file: Final = partial(click.option, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
-_namespace: Final = partial(click.option, type=Namespace(), metavar="NAME")
+_namespace: Final = partial(click.option, type=as_namespace, metavar="NAME")
 _names: Final = partial(click.option, multiple=True, metavar="NAME")
 METRICS_PORT: Final = _port(
     "--metrics-port", default=8080, show_default=True, help="Port of /healthz, /readyz and /metrics."
@@ -45,22 +45,17 @@ LOG_LEVEL: Final = _default(
 )
 
 
-class Network(click.ParamType["IPv4Network | IPv6Network"]):
-    """The addresses of a network; one address is a network too."""
-
-    name = "CIDR"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a network. One with bits beyond the prefix, or of IPv4 in IPv6, is a usage error."""
-        try:
-            found = ip_network(value)
-        except ValueError as error:
-            self.fail(f"{error}; use the form 10.0.0.0/24 or fd00::/64", param, ctx)
-        mapped = found.network_address.ipv4_mapped if isinstance(found, IPv6Network) else None
-        if mapped:
-            form = f"{mapped}/{found.prefixlen - 96}"
-            self.fail(f"{value} has addresses of IPv4, which arrive as such; write {form}", param, ctx)
-        return found
+def network(value: str) -> IPv4Network | IPv6Network:
+    """Parse a network. One with bits beyond the prefix, or of IPv4 in IPv6, is a usage error."""
+    try:
+        parsed = ip_network(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; use the form 10.0.0.0/24 or fd00::/64") from error
+    mapped = parsed.network_address.ipv4_mapped if isinstance(parsed, IPv6Network) else None
+    if mapped:
+        form = f"{mapped}/{parsed.prefixlen - 96}"
+        raise click.BadParameter(f"{value} has addresses of IPv4, which arrive as such; write {form}")
+    return parsed
 
 
 @click.command(epilog=WEBHOOK)
@@ -90,7 +85,7 @@ class Network(click.ParamType["IPv4Network | IPv6Network"]):
 @click.option(
     "--caller-cidr",
     "networks",
-    type=Network(),
+    type=network,
     multiple=True,
     metavar="CIDR",
     help="Serve callers from these addresses first, as they arrive at the pod: the API servers', or those of "
@@ -178,7 +173,8 @@ def webhook(  # noqa: PLR0913 - each is a flag
 @_default(
     "--system-namespace",
     "namespace",
-    type=Namespace(),
+    type=as_namespace,
+    metavar="NAME",
     default=SYSTEM_NAMESPACE,
     help="The namespace of FusionInfer, which has the Lease.",
 )
