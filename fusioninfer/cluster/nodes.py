@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from fusioninfer.cluster.reader import Reader, UnreachableError
+from fusioninfer.cluster.reader import Reader
 from intent import Object
 from intent.annotations import LWS_NAME
 from intent.errors import counted
@@ -45,13 +45,11 @@ async def of_cluster(reader: Reader) -> Nodes:
         reader.every("/api/v1/pods", fields=NOT_ENDED),
         reader.every("/apis/scheduling.k8s.io/v1/priorityclasses"),
     )
-    for answer, what in ((nodes, "nodes"), (pods, "pods")):
-        if answer.unknown:
-            raise UnreachableError(f"cannot list {what} of the cluster: {answer.unknown}")
-    out = Counter(filter(None, map(out_of_service, nodes.objects)))
+    there, placed = nodes.known("nodes of the cluster"), pods.known("pods of the cluster")
+    out = Counter(filter(None, map(out_of_service, there)))
     return Nodes(
-        supplies(nodes.objects, pods.objects),
-        pods.objects,
+        supplies(there, placed),
+        placed,
         tuple({"kind": "PriorityClass"} | obj for obj in classes.objects),
         (
             *([f"priorities are not known: {classes.unknown}"] if classes.unknown else []),

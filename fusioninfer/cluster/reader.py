@@ -34,6 +34,12 @@ class Answer:
     served: bool = True
     """Whether the API server serves the kind."""
 
+    def known(self, what: str) -> tuple[Object, ...]:
+        """Return the objects; `what` they are. Raises `UnreachableError` if they are not known."""
+        if self.unknown:
+            raise UnreachableError(f"cannot list {what}: {self.unknown}")
+        return self.objects
+
     @property
     def first(self) -> Object:
         """The first object; empty if there is none."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from fusioninfer.cluster.reader import FAILED, NotFoundError, Reader, UnreachableError, why
+from fusioninfer.cluster.reader import FAILED, NotFoundError, Reader, why
 from fusioninfer.cluster.text import WRITTEN, is_named, name_of
 from intent import Object
 from intent.annotations import EXPANSION, REFRESH
@@ -50,10 +50,8 @@ async def outdated(reader: Reader, namespace: str, *, template: str, word: str) 
     the name.
     """
     await reader.reach()
-    listed_sets = await reader.every(LWS.path(namespace) if namespace else LWS.resource.collection)
-    if listed_sets.unknown:
-        raise UnreachableError(f"cannot list {LWS.resource.plural}: {listed_sets.unknown}")
-    meant = [lws for lws in listed_sets.objects if not word or is_named(lws, word)]
+    answer = await reader.every(LWS.path(namespace) if namespace else LWS.resource.collection)
+    meant = [lws for lws in answer.known(LWS.resource.plural) if not word or is_named(lws, word)]
     if word and not meant:
         raise NotFoundError(f"{word}: not found; check the name, -n and --context")
     rows = await asyncio.gather(*(_outdated(reader, lws, template) for lws in meant))

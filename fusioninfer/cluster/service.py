@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from fusioninfer.cluster.reader import ABSENT, Answer, NotFoundError, Reader, UnreachableError
+from fusioninfer.cluster.reader import ABSENT, Answer, NotFoundError, Reader
 from fusioninfer.cluster.text import is_named, name_of, parse, service_of
 from fusioninfer.lint.documents import UnreadableFileError
 from fusioninfer.settings import parse as parse_settings
@@ -71,7 +71,10 @@ async def read_live(reader: Reader, namespace: str) -> Live:
     paths = [kind.path(namespace) if kind is not GATEWAYS else kind.resource.collection for kind in WATCHED]
     selectors = [kind.resource.selector for kind in WATCHED]
     lists = await asyncio.gather(*map(reader.every, paths, selectors))
-    found = {kind.kind: complete(answer, kind) for kind, answer in zip(WATCHED, lists, strict=True)}
+    found = {}
+    for kind, answer in zip(WATCHED, lists, strict=True):
+        identity = {"apiVersion": kind.resource.api_version, "kind": kind.kind}  # items of lists lack it
+        found[kind.kind] = replace(answer, objects=tuple(identity | obj for obj in answer.objects))
     found[TEMPLATES.kind] = await _templates(reader, namespace)
     settings, notes = await _settings(reader)
     configurations = await _configurations(reader, found[INFERENCE_SERVICE.kind].objects)
@@ -94,17 +97,10 @@ async def _configurations(
     return dict(zip(asked, found, strict=True))
 
 
-def complete(answer: Answer, kind: Kind[Any]) -> Answer:
-    """Return an answer whose objects have what items of lists lack."""
-    identity = {"apiVersion": kind.resource.api_version, "kind": kind.kind}
-    return replace(answer, objects=tuple(identity | obj for obj in answer.objects))
-
-
 def require(found: Mapping[str, Answer], kinds: Iterable[Kind[Any]], namespace: str) -> None:
     """Raise `UnreachableError` for the first kind that could not be listed."""
     for kind in kinds:
-        if why := found[kind.kind].unknown:
-            raise UnreachableError(f"cannot list {kind.resource.plural} in namespace {namespace}: {why}")
+        found[kind.kind].known(f"{kind.resource.plural} in namespace {namespace}")
 
 
 async def _settings(reader: Reader) -> tuple[Settings, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from fusioninfer.cluster.check.installed import lease_path
 from fusioninfer.cluster.nodes import NOT_ENDED
-from fusioninfer.cluster.reader import Answer, Reader, UnreachableError
+from fusioninfer.cluster.reader import Answer, Reader
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case
@@ -34,10 +34,8 @@ async def read_case(reader: Reader, word: str, namespace: str) -> Case:
     require(live.objects, (LWS, INFERENCE_SERVICE), namespace)
     obj, service = find(live, word, namespace)
     read = Case(namespace, service, live, obj, now=datetime.now(UTC))
-    listed = await reader.every(POD.path(namespace))
-    if listed.unknown:
-        raise UnreachableError(f"cannot list pods in namespace {namespace}: {listed.unknown}")
-    pods = tuple(pod for pod in listed.objects if _is_of(read, pod))
+    listed = (await reader.every(POD.path(namespace))).known(f"pods in namespace {namespace}")
+    pods = tuple(pod for pod in listed if _is_of(read, pod))
     waits = any(not project(pod).scheduled for pod in pods)
     read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
