@@ -38,8 +38,8 @@ DELETED: Final = {"deletionTimestamp": "1970-01-01T00:00:00Z"}
 KUBECTL: Final = "kubectl"
 
 
-def cleaned(obj: Object | None) -> Object | None:
-    """Return an object without what a server sets, what only records, and its owners."""
+def cleaned(obj: Object) -> Object | None:
+    """Return an object without what a server sets, what only records, and its owners; None if it is empty."""
     notes = {key: value for key, value in annotations(obj).items() if key not in RECORDS}
     return manifest(obj, annotations=notes, ownerReferences=[]) if obj else None
 
@@ -56,23 +56,23 @@ class Comparison:
     errors: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def store(self, before: Object | None, after: Object | None) -> None:
+    def store(self, before: Object, after: Object) -> None:
         """Store an object as it would be, or as it ends; that is a change unless it is noise."""
         change = cleaned(before), cleaned(after)
         if change[0] != change[1]:
             self.changes.append(change)
-        ended = {**(before or {}), "metadata": metadata(before) | DELETED}
-        self.live = self.live.storing(ended if after is None else after)
+        ended = {**before, "metadata": metadata(before) | DELETED}
+        self.live = self.live.storing(after or ended)
 
     async def compare_file(self, obj: Object) -> tuple[str, ...]:
         """Propose an object of a file; return its services: the one that it leaves may lose what was made."""
         kind = WRITTEN[obj["kind"]]
-        before = self.live.named(kind, name_of(obj))
+        before = self.live.answer(kind.kind).named(name_of(obj))
         after = await self._dry_run(file_request(kind, obj, before), obj)
         if after is None:
             return ()
         self.store(before, after)
-        return (service_of(before or {}), service_of(after)) if kind is LWS else (name_of(after),)
+        return (service_of(before), service_of(after)) if kind is LWS else (name_of(after),)
 
     async def compare_service(self, key: ServiceKey) -> None:
         """Propose what the controller makes and deletes of a service, as `Controller.reconcile` does.
@@ -89,7 +89,7 @@ class Comparison:
                     missing.add(part_of(kind.kind, name_of(obj)))
             for kind, row in prunable(snapshot, desired, missing):
                 if (kind is LWS) is of_sets and self._has_owner(row, snapshot):
-                    self.store(self.live.named(kind, row.name), None)
+                    self.store(self.live.answer(kind.kind).named(row.name), {})
         self.notes += [str(one.error) for one in desired.all_findings if one.error.severity == "error"]
 
     def _has_owner(self, row: AppliedObject, snapshot: Snapshot) -> bool:
@@ -103,7 +103,8 @@ class Comparison:
 
     async def _compare(self, kind: Kind[Any], obj: Object, snapshot: Snapshot) -> bool:
         """Propose an object of the controller; return whether it is there then, if not with a message."""
-        before, answer = self.live.named(kind, name_of(obj)), self.live.answer(kind.kind)
+        answer = self.live.answer(kind.kind)
+        before = answer.named(name_of(obj))
         stored = Cache(kind).project(before) if before else None
         attempt = Attempt(kind, obj, b"", kind.projected(obj), stored, ApplyHistory())
         service, owners = snapshot.situation.key[1], snapshot.owners
@@ -113,10 +114,10 @@ class Comparison:
             if problem := answer.unknown or absent:
                 self.notes.append(f"{described(obj)}: not compared: {problem}")
                 return False
-            if before is None and kind is not LWS:
-                self.store(None, obj)
+            if not before and kind is not LWS:
+                self.store(before, obj)
                 return True
-            live = mapping(mapping(before).get("spec"))
+            live = mapping(before.get("spec"))
             kept = {key: live[key] for key in kind.kept_fields if key in live}
             body = obj | {"spec": kept | obj["spec"]} if kept else obj
             # it removes fields of the controller alone, so no other field manager is tried
@@ -170,9 +171,9 @@ async def differences(reader: Reader, documents: Sequence[Document], namespace: 
 # --- requests ---------------------------------------------------------------------------------------
 
 
-def file_request(kind: Kind[Any], file: Object, live: Object | None) -> Request:
+def file_request(kind: Kind[Any], file: Object, live: Object) -> Request:
     """Return the dry run of `kubectl apply`: client-side if the object was applied so, else server-side."""
-    if live is None:
+    if not live:
         return create(kind.path(file["metadata"]["namespace"]), file, dry_run=True, manager=KUBECTL)
     path = kind.path_of(file)
     if last := text(annotations(live).get(LAST_APPLIED)):

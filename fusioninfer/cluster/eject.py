@@ -5,7 +5,7 @@ made stays without our marks of ownership. Nothing of a pod template changes, so
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -33,7 +33,8 @@ class LiveService:
 
     namespace: str
     name: str
-    inferenceservice: Object | None = None
+    inferenceservice: Object = field(default_factory=dict)
+    """Empty if there is none."""
     members: tuple[Object, ...] = ()
     """The LeaderWorkerSets that admission expanded, those that were ejected since included."""
     others: tuple[Object, ...] = ()
@@ -68,7 +69,7 @@ async def read_service(reader: Reader, word: str, namespace: str) -> LiveService
     gangs = {name, *(one.gang for _, one in members)}
     groups = (one for one in live.of(POD_GROUP) if name_of(one) in gangs)
     others = (one for kind in LABELLED for one in live.of(kind) if labels(one).get(SERVICE) == name)
-    isvc = live.named(INFERENCE_SERVICE, name)
+    isvc = live.answer(INFERENCE_SERVICE.kind).named(name)
     return LiveService(namespace, name, isvc, tuple(lws for lws, _ in members), (*groups, *others))
 
 

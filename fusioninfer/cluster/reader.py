@@ -9,6 +9,7 @@ from typing import Final
 import orjson
 from aiohttp import ClientConnectorError
 
+from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.shapes import mapping
 from kube.client import NO_ANSWER, NOT_FOUND, ApiError, Client
@@ -39,6 +40,10 @@ class Answer:
         if self.unknown:
             raise UnreachableError(f"cannot list {what}: {self.unknown}")
         return self.objects
+
+    def named(self, name: str) -> Object:
+        """Return the object of a name; empty if there is none."""
+        return next((obj for obj in self.objects if name_of(obj) == name), {})
 
     @property
     def first(self) -> Object:

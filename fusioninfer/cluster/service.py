@@ -24,7 +24,7 @@ from sync.observed.configuration import Configuration, reference
 from sync.parts.desired import Desired
 from sync.parts.service import desired_state
 from sync.snapshot import Snapshot
-from sync.watch.cache import Cache, Caches, holding
+from sync.watch.cache import Cache, holding
 
 SETTINGS: Final = "fusioninfer-settings"
 """The name of the ConfigMap of settings, or its start."""
@@ -51,10 +51,6 @@ class Live:
     def of(self, kind: Kind[Any]) -> tuple[Object, ...]:
         """Return the objects of a kind."""
         return self.answer(kind.kind).objects
-
-    def named(self, kind: Kind[Any], name: str) -> Object | None:
-        """Return the object of a name; None if there is none."""
-        return next((obj for obj in self.of(kind) if name_of(obj) == name), None)
 
     def storing(self, obj: Object) -> "Live":
         """Return the same cluster with an object stored in it, in place of the one of its name."""
@@ -123,7 +119,7 @@ def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
     A word without a kind is the name of a service, else of a LeaderWorkerSet. Raises `NotFoundError`.
     """
     kind, name = parse(word)
-    if kind != LWS.kind and (service := live.named(INFERENCE_SERVICE, name)):
+    if kind != LWS.kind and (service := live.answer(INFERENCE_SERVICE.kind).named(name)):
         return service, name
     sets = [lws for lws in live.of(LWS) if kind != INFERENCE_SERVICE.kind and is_named(lws, word)]
     lws = min(sets, key=lambda lws: service_of(lws) != name, default=None)
@@ -135,15 +131,11 @@ def find(live: Live, word: str, namespace: str) -> tuple[Object, str]:
 # --- computing --------------------------------------------------------------------------------------
 
 
-def caches_of(live: Live) -> Caches:
-    """Return what the controller's caches hold."""
-    rows = {kind: filter(None, map(Cache(kind).project, live.of(kind))) for kind in (*WATCHED, TEMPLATES)}
-    return {kind.kind: holding(kind, rows[kind], live.answer(kind.kind).unknown) for kind in rows}
-
-
 def snapshot_of(live: Live, key: ServiceKey, memory: ServiceMemory | None = None) -> Snapshot:
     """Return what the controller sees of a service; without a memory, as one that has just started."""
-    seen = observe(key, caches_of(live), memory or ServiceMemory())
+    rows = {kind: filter(None, map(Cache(kind).project, live.of(kind))) for kind in (*WATCHED, TEMPLATES)}
+    caches = {kind.kind: holding(kind, rows[kind], live.answer(kind.kind).unknown) for kind in rows}
+    seen = observe(key, caches, memory or ServiceMemory())
     seen = replace(seen, configuration=live.configurations.get(reference(seen.value)))
     absent = absent_objects(desired_state(seen, live.settings), live)
     return replace(seen, unapplied=frozenset(part_of(*one) for one in absent))

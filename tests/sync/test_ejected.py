@@ -33,7 +33,7 @@ def live(api: Api, name: str = KEY[1]) -> LiveService:
     return LiveService(
         KEY[0],
         name,
-        api.objects.get(SERVICE),
+        api.objects.get(SERVICE, {}),
         tuple(obj for obj in found if obj["kind"] == "LeaderWorkerSet"),
         tuple(obj for obj in found if obj["kind"] != "LeaderWorkerSet"),
     )

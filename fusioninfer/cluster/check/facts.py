@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
 from fusioninfer.cluster.reader import ABSENT, Answer
-from fusioninfer.cluster.text import name_of
 from intent import Object
 from intent.image import read_image
 from intent.shapes import listed, mapping, strings, text
@@ -31,10 +30,6 @@ class Facts:
     def answer(self, reading: str) -> Answer:
         """Return what a reading returned; a reading that was not made counts as absent."""
         return self.answers.get(reading, ABSENT)
-
-    def named(self, reading: str, name: str) -> Object:
-        """Return the object of a name among those of a list; empty if it is not there."""
-        return next((obj for obj in self.answer(reading).objects if name_of(obj) == name), {})
 
 
 # --- Deployments ------------------------------------------------------------------------------------
@@ -65,7 +60,8 @@ def webhooks(configuration: Object) -> list[Object]:
 
 def our_webhooks(facts: Facts) -> list[Object]:
     """Return the webhooks of both our configurations."""
-    return [one for named in CONFIGURATIONS.items() for one in webhooks(facts.named(*named))]
+    named = (facts.answer(reading).named(name) for reading, name in CONFIGURATIONS.items())
+    return [one for configuration in named for one in webhooks(configuration)]
 
 
 # --- the table ----------------------------------------------------------------------------------------

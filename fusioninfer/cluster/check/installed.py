@@ -119,7 +119,7 @@ def _answers(facts: Facts) -> Judgement:
 )
 def _callers(facts: Facts) -> Judgement | None:
     """Judge whether callers are known, or the port is closed to others; say from where a dry run came."""
-    deployment, peers = facts.named("deployments", DEPLOYMENT), facts.peers
+    deployment, peers = facts.answer("deployments").named(DEPLOYMENT), facts.peers
     if not deployment:
         return None
     came = f"a dry run came from {', '.join(peers)}" if peers else ""
@@ -138,7 +138,7 @@ def _callers(facts: Facts) -> Judgement | None:
     needs=("deployments",),
 )
 def _release(facts: Facts) -> Judgement | None:
-    release = image_tag(facts.named("deployments", DEPLOYMENT))
+    release = image_tag(facts.answer("deployments").named(DEPLOYMENT))
     if not parsed(release):
         return None
     if parsed(release) == parsed(VERSION):

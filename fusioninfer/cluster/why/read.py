@@ -12,7 +12,6 @@ from fusioninfer.cluster.reader import Answer, Reader
 from fusioninfer.cluster.service import find, read_live, require
 from fusioninfer.cluster.text import name_of
 from fusioninfer.cluster.why.case import Case
-from intent import Object
 from intent.annotations import LWS_NAME, SERVICE
 from intent.names import SYSTEM_NAMESPACE, api_path
 from intent.shapes import labels
@@ -35,16 +34,14 @@ async def read_case(reader: Reader, word: str, namespace: str) -> Case:
     obj, service = find(live, word, namespace)
     read = Case(namespace, service, live, obj, now=datetime.now(UTC))
     listed = (await reader.every(POD.path(namespace))).known(f"pods in namespace {namespace}")
-    pods = tuple(pod for pod in listed if _is_of(read, pod))
+    sets = {name_of(lws) for lws in read.sets}
+    of_service = {service} - {""}
+    pods = tuple(
+        pod for pod in listed if labels(pod).get(LWS_NAME) in sets or labels(pod).get(SERVICE) in of_service
+    )
     waits = any(not project(pod).scheduled for pod in pods)
     read = replace(read, pods=pods, answers=await _others(reader, namespace, with_nodes=waits))
     return replace(read, logs=await _logs(reader, read))
-
-
-def _is_of(read: Case, pod: Object) -> bool:
-    """Return whether a pod is of a LeaderWorkerSet of the service, or has the label of the service."""
-    is_labelled = bool(read.service) and labels(pod).get(SERVICE) == read.service
-    return is_labelled or labels(pod).get(LWS_NAME) in {name_of(lws) for lws in read.sets}
 
 
 async def _others(reader: Reader, namespace: str, *, with_nodes: bool) -> dict[str, Answer]:

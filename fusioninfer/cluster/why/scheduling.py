@@ -80,8 +80,8 @@ def _waiting(case: Case, effect: Effect) -> Iterator[Cause]:
     queues = case.answer("queues")
     if group and not queues.unknown:
         name = group.queue or "default"
-        queue = next((queue for queue in queues.objects if name_of(queue) == name), None)
-        state = text(mapping(queue.get("status")).get("state")) if queue else ""
+        queue = queues.named(name)
+        state = text(mapping(queue.get("status")).get("state"))
         if state != "Open":
             message = f"Queue {name} is {state or 'not open'}" if queue else f"Queue {name} does not exist"
             yield cause("QueueNotOpen", f"{POD_GROUP.kind} {group.name}", message, effect)
