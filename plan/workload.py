@@ -125,8 +125,10 @@ def workloads(
     templates, bound = _of_kind(objects if devices else (), "ResourceClaimTemplate"), _bound(pods)
     gangs: dict[tuple[str, str, str], list[tuple[Member, Object]]] = {}
     for lws in _of_kind(objects, LWS).values():
-        one = member(lws) or ejected(lws) or workload_of(lws)
-        gangs.setdefault((one.namespace, one.group, "" if one.group else one.name), []).append((one, lws))
+        read = member(lws) or ejected(lws) or workload_of(lws)
+        gangs.setdefault((read.namespace, read.group, "" if read.group else read.name), []).append(
+            (read, lws)
+        )
     planned = []
     for (namespace, group, alone), members in gangs.items():
         pod_group = pod_groups.get((namespace, group))
@@ -171,22 +173,22 @@ def _required(policy: object) -> tuple[str, int]:
 
 
 def _role(
-    one: Member, lws: Object, required: Mapping[str, int], bound: Counter[str], templates: Templates
+    read: Member, lws: Object, required: Mapping[str, int], bound: Counter[str], templates: Templates
 ) -> RolePods:
     """Read a role. One that has no replicas rests: after a minute, the controller does not require it.
 
     One of a DisaggregatedSet is required until pods of its revision were bound.
     """
-    if one.size * max(one.replicas, 1) > MOST_PODS:
-        raise PlanError(f"LeaderWorkerSet {one.name}: more than {MOST_PODS} pods are not planned")
+    if read.size * max(read.replicas, 1) > MOST_PODS:
+        raise PlanError(f"LeaderWorkerSet {read.name}: more than {MOST_PODS} pods are not planned")
     group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     worker = mapping(group.get("workerTemplate"))
-    pods = (mapping(group.get("leaderTemplate")) or worker, worker)[: one.size]
+    pods = (mapping(group.get("leaderTemplate")) or worker, worker)[: read.size]
     return RolePods(
-        one,
-        tuple(pod_shape(template, templates, one.namespace) for template in pods),
-        required=required.get(one.name, 0) if one.replicas or one.revision else 0,
-        whole=min(one.replicas, sum(count >= one.size for count in bound.values())),
+        read,
+        tuple(pod_shape(template, templates, read.namespace) for template in pods),
+        required=required.get(read.name, 0) if read.replicas or read.revision else 0,
+        whole=min(read.replicas, sum(count >= read.size for count in bound.values())),
     )
 
 
