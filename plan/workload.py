@@ -123,12 +123,10 @@ def workloads(
     classes, pod_groups = _of_kind(objects, "PriorityClass"), _of_kind(objects, "PodGroup")
     priorities = {name: number(each.get("value")) for (_, name), each in classes.items()}
     templates, bound = _of_kind(objects if devices else (), "ResourceClaimTemplate"), _bound(pods)
-    gangs: dict[tuple[str, str, str], list[tuple[Member, Object]]] = {}
+    gangs = defaultdict[tuple[str, str, str], list[tuple[Member, Object]]](list)
     for lws in _of_kind(objects, LWS).values():
         read = member(lws) or ejected(lws) or workload_of(lws)
-        gangs.setdefault((read.namespace, read.group, "" if read.group else read.name), []).append(
-            (read, lws)
-        )
+        gangs[read.namespace, read.group, "" if read.group else read.name].append((read, lws))
     planned = []
     for (namespace, group, alone), members in gangs.items():
         pod_group = pod_groups.get((namespace, group))
