@@ -172,6 +172,8 @@ class Layer:
     """Whether the leader's template is as it was made, without edits: the workers' may have changed since."""
     added: dict[str, frozenset[str]] = field(default_factory=dict)
     """By template, the containers that templates gave as a whole: `ours` has their names, and the edits."""
+    is_on_copy: bool = False
+    """Whether templates made the leader's template from the workers', below what was injected."""
 
     @property
     def origins(self) -> frozenset[Origin]:
@@ -233,7 +235,8 @@ def layers(record: Record, stored: Object) -> Layers:
     if not base.put_on:
         return Layers(concerns)
     ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
-    return Layers(concerns, layer(with_group(stored, ours), base.put_on, base.was))
+    templates = layer(with_group(stored, ours), base.put_on, base.was)
+    return Layers(replace(concerns, is_on_copy=templates.is_made), templates)
 
 
 # --- the object ------------------------------------------------------------------------------------------
@@ -264,6 +267,8 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         elif changed := _with_one_launch(worker, leader):
             then = leader if before.is_plain else worker
             worker, edits = changed, _edits(worker, leader, then.sides.ours)
+    elif worker and leader and before.is_on_copy:
+        worker = _with_one_launch(worker, leader) or worker
     templates = {name: pod for name, pod in ((WORKER, worker), (LEADER, leader)) if pod}
     others = {key: value for key, value in group_of(before.put_on).items() if key not in (LEADER, WORKER)}
     outside = with_group(before.put_on, others) if "spec" in before.put_on else before.put_on

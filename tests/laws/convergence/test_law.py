@@ -250,6 +250,11 @@ FOUND = {
         Step(APPLY, EXPORT),
         other="after",
     ),
+    "a flag that is edited in the leader's copy, which templates without arguments made": sequence(
+        File(parallelism="pipeline=2,dataRPCPort=6000", refs="more"),
+        CLIENT_SIDE,
+        Step("json patch", "flag of leader"),
+    ),
     **{
         f"{name}, which an older expanded file lacks, by {tool}": sequence(
             SINCE[name][0], CLIENT_SIDE, SINCE[name][1], Step(STALE, tool, 0)
