@@ -137,8 +137,8 @@ def _before_ejection(
     recorded, record = _annotation(records.find(result)), record_of(result)
     live, old = ({**lws, "metadata": _labelled(lws, record.put_on)} for lws in (live, old))
     before = revert(old, layer(old, record.put_on, record.was), {})
-    is_stored = not before.launches and is_on(old, _without_edits(record.put_on))
-    if not is_stored or not has_record(result):
+    is_stored = all(is_on(old, _without_edits(overlay)) for overlay in record.overlays)
+    if before.launches or not is_stored or not has_record(result):
         return write_state
     return state(merge(live, recorded), merge(old, recorded), write.templates)
 

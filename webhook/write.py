@@ -223,7 +223,7 @@ def read_write(
     record = stored if written_text == records.find(old) else _record(written_text)
     if isinstance(record, FieldError) and has_record(live):
         return record
-    if stored is NO_RECORD and not patch(old, merge(old, _readable(record).put_on)):
+    if stored is NO_RECORD and all(is_on(old, part) for part in _readable(record).overlays):
         stored = record
     if record is not stored and isinstance(record, Record) and brings_record(live, old):
         record, live = records.with_left(record, _readable(stored), live, old)

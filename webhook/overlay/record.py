@@ -129,6 +129,11 @@ class Record:
     leader: str = ""
     """The digest of a leader's template without edits of its own; empty for any other."""
 
+    @property
+    def overlays(self) -> tuple[Overlay, Overlay]:
+        """Return what was injected, and what templates added that it does not replace."""
+        return self.put_on, remainder(self.base.put_on, self.put_on) if self.base else {}
+
 
 NO_RECORD: Final = Record({}, {})
 

@@ -469,6 +469,9 @@ MENDED = {
         Step(CLIENT_SIDE, "probes", (), bypasses=True),
         Step(CLIENT_SIDE, "refresh", "4"),
     ),
+    "what templates add to an ejected object that gets its annotations back": sequence(
+        File(refs="base"), APPLY, Step("put", "eject"), Step(APPLY, "form", "command"), other="after"
+    ),
 }
 """The same with another release, a write past the webhooks, or an ejection, which are compared in part."""
 
