@@ -6,6 +6,7 @@ keys. A set holds the paths of scalars, atomic values, empty maps, and items of 
 (`typed/tofieldset.go`).
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import orjson
@@ -21,16 +22,26 @@ _NODE: Final = object()
 """Stands for the value of a map, a keyed list or an item, whose fields have paths of their own."""
 
 
-def leaves(value: Any, field: str = "", path: Path = (), *, nodes: bool = False) -> dict[Path, Any]:
-    """Return the paths of the fields of a value, with their values; `nodes` adds maps and keyed lists."""
+def leaves(
+    value: Any,
+    field: str = "",
+    path: Path = (),
+    *,
+    nodes: bool = False,
+    atomic: Collection[str] = ATOMIC_MAPS,
+) -> dict[Path, Any]:
+    """Return the paths of the fields of a value, with their values; `nodes` adds maps and keyed lists.
+
+    A map in `atomic` is one value.
+    """
     found: dict[Path, Any] = {path: _NODE} if nodes and path else {}
-    if isinstance(value, dict) and value and field not in ATOMIC_MAPS:
+    if isinstance(value, dict) and value and field not in atomic:
         for key, item in value.items():
-            found |= leaves(item, key, (*path, key), nodes=nodes)
+            found |= leaves(item, key, (*path, key), nodes=nodes, atomic=atomic)
     elif is_keyed(field, value):
         for item in value:
             below = (*path, keys_of(field, item))
-            found |= {**leaves(item, "", below, nodes=nodes), below: _NODE}
+            found |= {**leaves(item, "", below, nodes=nodes, atomic=atomic), below: _NODE}
     elif path:
         found[path] = value
     return found
@@ -41,12 +52,12 @@ def field_set(value: Any) -> Fields:
     return frozenset(leaves(value))
 
 
-def compare(old: Object, new: Object) -> tuple[Fields, Fields]:
+def compare(old: Object, new: Object, atomic: Collection[str] = ATOMIC_MAPS) -> tuple[Fields, Fields]:
     """Return the fields that were added or modified, and those that were removed (`typed/compare.go`).
 
     Unlike a set of fields, they have the maps and keyed lists that were added or removed as well.
     """
-    before, after = leaves(old, nodes=True), leaves(new, nodes=True)
+    before, after = (leaves(value, nodes=True, atomic=atomic) for value in (old, new))
     changed = {at for at, value in after.items() if at not in before or not same(before[at], value)}
     return frozenset(changed), frozenset(before.keys() - after.keys())
 

@@ -82,6 +82,15 @@ UNKNOWABLE = {
         RETURNED,
         sequence(File(), CLIENT_SIDE, Step("edit", "eject"), Step(CLIENT_SIDE, "note", "one")),
     ),
+    "the file of an ejected object, with another field in a map that templates fill": (
+        RETURNED,
+        sequence(
+            File(refs="base", leader=Pod()),
+            APPLY,
+            Step("replace by hand", "eject"),
+            Step(APPLY, "node_selector", "a"),
+        ),
+    ),
     "an injected scheduler, past the webhooks": (
         PAST,
         sequence(File(), APPLY, Step(APPLY, "scheduler", "volcano", bypasses=True)),

@@ -123,7 +123,7 @@ def _returns(a: Side) -> bool:
 def _has_injected(stored: Object, author: Object, expanded: Object) -> bool:
     """Return whether an object has all that admission sets in the author's, and nothing that it removes."""
     was, now, has = (_spec(with_leader(without_edits(lws))) for lws in (author, expanded, stored))
-    (injected, removed), (lacking, more) = compare(was, now), compare(has, now)
+    (injected, removed), (lacking, more) = compare(was, now, ()), compare(has, now, ())
     return not (injected & lacking or removed & more)
 
 
