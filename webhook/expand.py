@@ -57,7 +57,7 @@ from webhook.overlay.overlay import (
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.revert import Reverted, layer, revert, with_kept, with_own_leader
+from webhook.overlay.revert import Reverted, layer, revert, with_edits, with_kept
 from webhook.state import (
     AtOnce,
     Fresh,
@@ -236,7 +236,7 @@ def _left(write_state: Pinned | Fresh) -> Object:
 
 def _withdrawn(write: Write) -> Object:
     """Return what the author wrote. A leader with edits of its own is theirs."""
-    reverted = with_own_leader(write.reverted)
+    reverted = with_edits(write.reverted)
     return merge(with_kept(reverted.original, reverted), _annotation(None))
 
 

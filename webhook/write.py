@@ -45,8 +45,8 @@ from webhook.overlay.revert import (
     is_torn,
     layers,
     revert,
+    with_edits,
     with_kept,
-    with_own_leader,
     without_mounted,
 )
 from webhook.overlay.written import brings_record, is_applied, is_applied_after_export, written
@@ -196,8 +196,8 @@ class Write:
 
     def with_own_leader(self) -> "Write":
         """Return the write with an edited copy of the workers' template as its author's leader template."""
-        reverted, filling = with_own_leader(self.reverted), self.filling
-        if reverted is self.reverted:
+        reverted, filling = with_edits(self.reverted), self.filling
+        if reverted is self.reverted or LEADER in templates_of(self.reverted.original):
             return self
         if filling is not None and filling.with_own_leader is not None:
             reverted, filling = filling.with_own_leader()

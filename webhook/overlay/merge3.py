@@ -352,8 +352,8 @@ def carried(
     """Return the edits that have a place in `now`; they were made to `before`, which may have lost items.
 
     An edit of an item goes with the item, one of a probe or a hook with it. Of fields of which one may be
-    set, the author's choice stands if it has changed. What was removed from `now` and, in the same write,
-    from the copy is no edit: `edited` is the copy before the write.
+    set, the author's choice stands if it has changed. What `now` has too is no edit, nor what was removed
+    from it and, in the same write, from the copy: `edited` is the copy before the write.
 
     >>> edits = {"containers": [{"name": "logger", "env": [{"name": "A", "value": "1"}]}]}
     >>> carried(edits, {"containers": [{"name": "logger", "image": "a"}]}, {"containers": []})
@@ -364,8 +364,8 @@ def carried(
     kept: Overlay = {}
     for key, value in edits.items():
         have, there = before.get(key), now.get(key)
-        is_removed = value is None and there is None and key in edited
-        if key in others or is_removed or (key in UNIONS and isinstance(have, dict) and there is None):
+        is_shared = same(value, there) and (value is not None or key in edited)
+        if key in others or is_shared or (key in UNIONS and isinstance(have, dict) and there is None):
             continue
         if isinstance(value, dict):
             below = carried(value, mapping(have), mapping(there), mapping(edited.get(key)), key)

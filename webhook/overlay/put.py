@@ -65,6 +65,8 @@ def inject(
     A leader's template that is a copy starts as `leader`, or as the workers'.
     """
     group, wished = group_of(original), template_of(wish, LEADER)
+    if leader is not None and LEADER in group:
+        original = with_group(original, {**group, LEADER: leader})
     if COPY not in wished or LEADER in group or not group:
         return put(original, wish, replaceable)
     source = group.get(str(wished[COPY])) if leader is None else leader

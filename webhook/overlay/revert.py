@@ -125,13 +125,19 @@ class Reverted:
 
     @cached_property
     def leader(self) -> Object | None:
-        """What the leader's template is made from: the workers' with edits of the leader; None: no copy."""
-        return None if self.edits is None else merge(group_of(self.original)[WORKER], self.edits, first=())
+        """What the leader's template is made from: the copy with edits of the leader; None: no copy."""
+        return None if self.edits is None else merge(self.copy, self.edits, first=())
+
+    @property
+    def copy(self) -> Object:
+        """Return the leader's template without edits: the workers', or what templates made of that."""
+        templates = templates_of(self.original)
+        return mapping(templates.get(LEADER, templates[WORKER]))
 
     @property
     def delta(self) -> Overlay:
-        """What that leader's template has beside the workers', which may have got the same edits."""
-        return NOTHING if self.leader is None else difference(group_of(self.original)[WORKER], self.leader)
+        """What that leader's template has beside the copy, which may have got the same edits."""
+        return NOTHING if self.leader is None else difference(self.copy, self.leader)
 
     @property
     def launches(self) -> dict[str, list[str]]:
@@ -172,8 +178,8 @@ class Layer:
     """Whether the leader's template is as it was made, without edits: the workers' may have changed since."""
     added: dict[str, frozenset[str]] = field(default_factory=dict)
     """By template, the containers that templates gave as a whole: `ours` has their names, and the edits."""
-    is_on_copy: bool = False
-    """Whether templates made the leader's template from the workers', below what was injected."""
+    made: Object = field(default_factory=dict)
+    """The leader's template, if templates made it from the workers', without edits of its own."""
 
     @property
     def origins(self) -> frozenset[Origin]:
@@ -236,7 +242,8 @@ def layers(record: Record, stored: Object) -> Layers:
         return Layers(concerns)
     ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
     templates = layer(with_group(stored, ours), base.put_on, base.was)
-    return Layers(replace(concerns, is_on_copy=templates.is_made), templates)
+    made = merge(templates.ours[WORKER], template_of(base.put_on, LEADER)) if templates.is_made else NOTHING
+    return Layers(replace(concerns, made=made), replace(templates, made=made))
 
 
 # --- the object ------------------------------------------------------------------------------------------
@@ -265,9 +272,8 @@ def revert(live: Object, before: Layer, file: Object) -> Reverted:
         if any("image" in container for container in containers_of(mapping(leader.sides.file)).values()):
             leader = _taken_over(leader, worker)
         elif changed := _with_one_launch(worker, leader):
-            then = leader if before.is_plain else worker
-            worker, edits = changed, _edits(worker, leader, then.sides.ours)
-    elif worker and leader and before.is_on_copy:
+            worker, edits = changed, _edits(worker, leader, before)
+    elif worker and leader and before.made:
         worker = _with_one_launch(worker, leader) or worker
     templates = {name: pod for name, pod in ((WORKER, worker), (LEADER, leader)) if pod}
     others = {key: value for key, value in group_of(before.put_on).items() if key not in (LEADER, WORKER)}
@@ -395,15 +401,21 @@ def _with_one_launch(worker: _Template, leader: _Template) -> _Template | None:
     return replace(worker, original=_with_arguments(worker.original, leader.original, rest))
 
 
-def _edits(worker: _Template, leader: _Template, workers: Object) -> Overlay:
+def _edits(worker: _Template, leader: _Template, before: Layer) -> Overlay:
     """Return what the leader's template has by edits of its own.
 
-    The leader is compared with `workers`, the template that it was made from before this write. So a field
-    that the leader lost earlier does not come back where this write removes it from the workers, and
-    templates put it back there.
+    The leader is compared with the template that it was made from before this write. So a field that the
+    leader lost earlier does not come back where this write removes it from the workers, and templates put it
+    back there. Edits of a template that templates made lie over what these add.
     """
-    edits = difference(workers, _with_arguments(leader.original, workers, leader.launches))
-    return carried(edits, workers, worker.original, leader.sides.ours)
+    then, now = (leader if before.is_plain else worker).sides.ours, worker.original
+    edited, stored = leader.original, leader.sides.ours
+    if before.made:
+        then = with_name(before.made, *worker.renamed) if worker.renamed else before.made
+        now = merge(worker.sides.theirs, difference(worker.sides.base, then))
+        edited, stored = leader.sides.theirs, leader.sides.base
+    edits = difference(then, _with_arguments(edited, then, leader.launches))
+    return carried(edits, then, now, stored)
 
 
 def _with_arguments(template: Object, source: Object, names: Collection[str]) -> Object:
@@ -453,10 +465,9 @@ def with_kept(result: Object, reverted: Reverted) -> Object:
     return merge(result, edited, first=()) if (edited := reverted.edited(result)) else result
 
 
-def with_own_leader(reverted: Reverted) -> Reverted:
-    """Return the same with an edited leader as a template of its author, where it is not copied any more."""
-    group = group_of(reverted.original)
-    if reverted.leader is None or equivalent(reverted.leader, group.get(WORKER)):
+def with_edits(reverted: Reverted) -> Reverted:
+    """Return the same with an edited leader's template, which is its author's, or which templates made."""
+    if reverted.leader is None or equivalent(reverted.leader, reverted.copy):
         return reverted
-    original = with_group(reverted.original, {**group, LEADER: reverted.leader})
-    return replace(reverted, original=original, edits=None)
+    group = {**group_of(reverted.original), LEADER: reverted.leader}
+    return replace(reverted, original=with_group(reverted.original, group), edits=None)

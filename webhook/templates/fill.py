@@ -54,7 +54,7 @@ from webhook.overlay.overlay import (
 )
 from webhook.overlay.patch import patch
 from webhook.overlay.put import in_order_of
-from webhook.overlay.revert import Layers, Reverted, revert, without_mounted
+from webhook.overlay.revert import Layers, Reverted, revert, with_edits, without_mounted
 from webhook.templates.content import arguments, content, key_of
 
 UNMATCHED: Final = "FI953"
@@ -107,7 +107,7 @@ def fill(
         errors = tuple(FieldError(path(BASE_REFS), None, message, code) for code, message in base.faults)
         parts = _without_lost(parts, parts.original)
         author = parts.original
-        return _with(parts, author), FilledObject(author, author, base, errors=errors)
+        return parts, FilledObject(author, author, base, errors=errors)
     copied = _copied(parts, base)
     author, below = parts.original, copied.original
     filled, errors = _filled(below, base)
@@ -115,26 +115,24 @@ def fill(
         return fill(left, base, like, stands)
     anew = _recorded(base, copied, filled, is_copied=copied is not parts)
     order = [filled] if like is None else [filled, like]
-    if stands is not None and stands(anew, again := _put(below, base, order)):
+    whole = replace(parts, original=_put(below, base, order))
+    if stands is not None and stands(anew, again := with_edits(whole).original):
         filling = FilledObject(author, again, base, anew)
     else:
-        filling = FilledObject(author, _put(below, anew, order), anew, anew, errors)
+        whole = replace(parts, original=_put(below, anew, order))
+        filling = FilledObject(author, with_edits(whole).original, anew, anew, errors)
 
     def with_own_leader() -> tuple[Reverted, FilledObject]:
         return fill(_with_leader(parts), base, like)
 
-    return _with(parts, filling.filled), replace(filling, with_own_leader=with_own_leader)
-
-
-def _with(parts: Reverted, lws: Object) -> Reverted:
-    """Return the filled object. A leader's template of its own has no edits beside it."""
-    return replace(parts, original=lws, edits=None if LEADER in group_of(lws) else parts.edits)
+    return whole, replace(filling, with_own_leader=with_own_leader)
 
 
 def _without_lost(parts: Reverted, filled: Object) -> Reverted:
     """Return an author's object without edits of containers that no template gives any more."""
     templates, edits = templates_of(filled), parts.edits or {}
-    templates = {LEADER: merge(mapping(templates.get(WORKER)), edits), **templates}
+    leader = mapping(templates.get(LEADER, templates.get(WORKER)))
+    templates = {**templates, LEADER: merge(leader, edits)}
     lost = {name: _imageless(template) for name, template in templates.items()}
     gone = {name: names & lost[name] for name, names in parts.added.items() if name in lost}
     of_edits = (lost[LEADER] - _own(parts)) & containers_of(edits).keys()
@@ -181,10 +179,11 @@ def _recorded(base: Base, below: Reverted, filled: Object, *, is_copied: bool) -
 
 
 def _copied(parts: Reverted, base: Base) -> Reverted:
-    """Return the author's object with a leader's template, if templates make leader and workers differ."""
+    """Return the author's object with the workers' template for the leader, if templates make them differ."""
     group = group_of(parts.original)
     is_shared = base.leader is not None and pods_of(parts.original)[1] > 1 and group.get(LEADER) is None
-    return _with_leader(parts) if is_shared and isinstance(group.get(WORKER), dict) else parts
+    is_copied = is_shared and isinstance(group.get(WORKER), dict)
+    return _with_leader(replace(parts, edits=None)) if is_copied else parts
 
 
 def _with_leader(parts: Reverted) -> Reverted:
@@ -192,7 +191,8 @@ def _with_leader(parts: Reverted) -> Reverted:
     group = group_of(parts.original)
     leader = parts.leader or group[WORKER]
     original = with_group(parts.original, {**group, LEADER: leader})
-    return replace(parts, original=original, added={**parts.added, LEADER: _imageless(leader) - _own(parts)})
+    added = {**parts.added, LEADER: _imageless(leader) - _own(parts)}
+    return replace(parts, original=original, edits=None, added=added)
 
 
 def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:

@@ -89,9 +89,3 @@ def is_read(sent: Object, stored: Object | None) -> bool:
     """Return whether a write takes the templates as they are now."""
     is_lost = stored is not None and EXPANSION not in (stored["metadata"].get("annotations") or {})
     return key(sent) is not None and (stored is None or is_lost or key(sent) != key(stored))
-
-
-def is_split(content: Templates | None, stored: Object) -> bool:
-    """Return whether leaders get other fields than workers, which come back if they are removed."""
-    names = (key(stored) or ("", ""))[1] or ""
-    return bool(content) and "more" in names.split(",")

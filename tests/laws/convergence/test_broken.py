@@ -1,6 +1,6 @@
 """The law of convergence detects each broken rule of the engine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from intent import Object
 from tests.laws.convergence.server import Engine, allow
 from tests.laws.convergence.templated import drawn_templated
 from tests.laws.convergence.walk import drawn, run
-from webhook.overlay import merge3, revert, written
+from webhook.overlay import merge3, put, revert, written
 from webhook.overlay import record as records
 from webhook.overlay.arguments import Arguments
 from webhook.templates import fill
@@ -84,11 +84,13 @@ def _as_sent(sides: merge3.Sides, _put_on: Object) -> merge3.Sides:
     return sides
 
 
-def _without_edits(parts: revert.Reverted, lws: Object) -> revert.Reverted:
-    return replace(parts, original=lws, edits=None)
+def _unedited(
+    original: Object, wish: Object, replaceable: Collection[str], _leader: Object | None = None
+) -> put.Injection:
+    return put.inject(original, wish, replaceable)
 
 
-def _with_lost(parts: revert.Reverted, _filled: Object) -> revert.Reverted:
+def _unchanged(parts: revert.Reverted, *_filled: Object) -> revert.Reverted:
     return parts
 
 
@@ -153,11 +155,11 @@ TEMPLATED: Final[dict[str, Broken]] = {
     "what templates added becomes the author's": Broken(
         _replaced(webhook.write, "separate", _unseparated), 3
     ),
-    "the edits of a leader are lost": Broken(_replaced(fill, "_with", _without_edits), 85),
+    "the edits of a leader are lost": Broken(_replaced(webhook.write, "inject", _unedited), 85),
     "a leader's own template keeps the copy's part": Broken(_keeping, 156),
     "an exported object is reverted": Broken(_replaced(revert, "_is_exported", lambda _: False), 354),
     "an empty map owns what it has now": Broken(_replaced(written, "_owned", _owned_whole), 88),
-    "a container stays without its image": Broken(_replaced(fill, "_without_lost", _with_lost), 1039),
+    "a container stays without its image": Broken(_replaced(fill, "_without_lost", _unchanged), 1039),
 }
 
 

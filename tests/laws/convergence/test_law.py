@@ -255,6 +255,26 @@ FOUND = {
         CLIENT_SIDE,
         Step("json patch", "flag of leader"),
     ),
+    "a field of templates that the leader lost, when others give leaders fields": sequence(
+        File(parallelism="tensor=16,expert", refs="base"),
+        HELM,
+        Step("put", "leader node selector"),
+        Step(HELM, "refs", "base,more"),
+    ),
+    "edits of a leader's template that templates made, beside newer content": sequence(
+        File(parallelism="tensor=16,expert", refs="base,more"),
+        CLIENT_SIDE,
+        Step("put", "leader node selector"),
+        Step("put", "leader image"),
+        Step("templates", "become", "v2"),
+        Step(CLIENT_SIDE, "refresh", "1"),
+    ),
+    "a field of templates that their leader lost, when the workers' author empties its map": sequence(
+        File(parallelism="tensor=16,expert", refs="base,more", empty=True),
+        APPLY,
+        Step("put", "leader node selector"),
+        Step(APPLY, SAME),
+    ),
     **{
         f"{name}, which an older expanded file lacks, by {tool}": sequence(
             SINCE[name][0], CLIENT_SIDE, SINCE[name][1], Step(STALE, tool, 0)

@@ -33,7 +33,7 @@ from tests.laws.convergence.managed import without_managers
 from tests.laws.convergence.releases import RELEASES
 from tests.laws.convergence.schema import LIST_KEYS, Refused, copied
 from tests.laws.convergence.server import Denied, Engine, Lost, Server, Unstable, allow
-from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read, is_split
+from tests.laws.convergence.templates import FIRST, LIBRARIES, is_read
 from tests.laws.convergence.unknowable import APPLY, RETURNED, Side, unknowable, unproven, unseen, with_leader
 
 STALE: Final = "an older expanded file"
@@ -604,7 +604,6 @@ def _hand_writes(world: World, step: Step, hand: Hand) -> tuple[Write | None, Wr
         return None, b
     if hand.delta and not has_leader:
         world.delta = (*world.delta, hand.change)
-        world.is_loose = world.is_loose or is_split(world.content, world.b)
         return None, b
     is_made = hand.on_two(wanted_a, world.b, wanted_b) if has_leader else hand.mapped(wanted_a)
     if not is_made:
