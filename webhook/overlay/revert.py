@@ -59,6 +59,7 @@ from webhook.overlay.overlay import (
     INIT,
     LEADER,
     WORKER,
+    common,
     containers_of,
     group_of,
     init_containers_of,
@@ -373,7 +374,8 @@ def _taken_over(leader: _Template, worker: _Template) -> _Template:
     """
     held = mapping(leader.sides.file)
     mine = mapping(worker.sides.file)
-    file = merge(carried(remainder(worker.original, mine), mine, held), held)
+    both = common(leader.original, remainder(worker.original, mine))
+    file = merge(carried(both, mine, held), held)
     original = merge3("", Sides(leader.sides.ours, None, leader.original, file), {})
     return replace(leader, original=original)
 

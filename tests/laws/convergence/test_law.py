@@ -275,6 +275,12 @@ FOUND = {
         Step("put", "leader node selector"),
         Step(APPLY, SAME),
     ),
+    "an edit of the leader, when its author adds a template for it beside those of both": sequence(
+        File(refs="base"),
+        CLIENT_SIDE,
+        Step("put", "leader node selector"),
+        Step(CLIENT_SIDE, "leader template", "same"),
+    ),
     **{
         f"{name}, which an older expanded file lacks, by {tool}": sequence(
             SINCE[name][0], CLIENT_SIDE, SINCE[name][1], Step(STALE, tool, 0)
