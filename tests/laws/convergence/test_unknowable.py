@@ -61,6 +61,15 @@ UNKNOWABLE = {
             ANNOTATED, "helm", Step("put", "drop leader template"), Step("helm", "leader template", "other")
         ),
     ),
+    "an edit that is left of the copy": (
+        COPY,
+        sequence(
+            File(refs="base"),
+            "helm",
+            Step("put", "leader node selector"),
+            Step("helm", "leader template", "same"),
+        ),
+    ),
     "probes beside a program without arguments": (
         REMOVED,
         sequence(

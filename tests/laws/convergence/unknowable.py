@@ -65,11 +65,19 @@ class Side(NamedTuple):
 
 
 def unknowable(
-    client: str, file: Object, a: Side, b: Side, *, created: Object, expansion: "Callable[[Object], Object]"
+    client: str,
+    file: Object,
+    a: Side,
+    b: Side,
+    *,
+    created: Object,
+    edited: Object,
+    expansion: "Callable[[Object], Object]",
 ) -> str:
     """Return the case of a write of a file, or nothing.
 
-    `created` is what a CREATE of the file makes of A, and `expansion` gives B's object for one of A.
+    `created` is what a CREATE of the file makes of A, `edited` is A's object with the leader's template that
+    B has by edits, and `expansion` gives B's object for one of A.
     """
     is_apply, is_helm, is_noted = client == APPLY, client in HELM, client == CLIENT_SIDE
     has_no_trace = is_helm or (is_noted and _text_of_note(b.sent) == _text_of_note(b.stored) != "")
@@ -87,7 +95,7 @@ def unknowable(
         LAUNCHED: lambda: is_apply and _writes_what_was_launched(a, b),
         ALIKE: lambda: is_helm and _writes_a_launch_alike(a, b),
         NOTED: lambda: (is_apply or is_noted) and _noted(a.stored) != _noted(b.stored),
-        COPY: lambda: is_helm and adds_leader and _leaves_of_the_copy(a, b),
+        COPY: lambda: is_helm and adds_leader and _leaves_of_the_copy(edited, a, b),
         EDITED: lambda: (is_apply or is_noted) and adds_leader and _leaves_of_edits(created, a, b),
     }
     return next((case for case, holds in cases.items() if holds()), "")
@@ -207,10 +215,10 @@ def _arguments(lws: Object) -> dict[tuple[str, str, str], Any]:
     }
 
 
-def _leaves_of_the_copy(a: Side, b: Side) -> bool:
-    """Return whether B keeps fields of the workers' copy beside a leader's template that is added to A."""
+def _leaves_of_the_copy(edited: Object, a: Side, b: Side) -> bool:
+    """Return whether B keeps fields of the edited copy beside a leader's template that is added to A."""
     left = field_set(_group(b.sent).get("leaderTemplate")) - field_set(_group(a.sent)["leaderTemplate"])
-    return bool(left & field_set(_workers(a.stored)))
+    return bool(left & field_set(_group(edited)["leaderTemplate"]))
 
 
 def _leaves_of_edits(created: Object, a: Side, b: Side) -> bool:

@@ -518,7 +518,11 @@ def _unknowable(world: World, step: Step, file: File, sent: tuple[Object | None,
         created = world.without.admit(manifest(file))
     except Refused:
         return ""
-    case = unknowable(step.client, manifest(file), a, b, created=created, expansion=world.expansion)
+    edited = copied(with_leader(world.a))
+    for change in world.delta:
+        change(edited)
+    known = {"created": created, "edited": edited}
+    case = unknowable(step.client, manifest(file), a, b, **known, expansion=world.expansion)
     return case or (unseen(a, b, is_edited=bool(world.delta)) if step.bypasses else "")
 
 
