@@ -57,7 +57,7 @@ from webhook.overlay.overlay import (
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
 from webhook.overlay.record import Expansion
-from webhook.overlay.revert import Reverted, layer, revert, with_edits, with_kept
+from webhook.overlay.revert import Reverted, with_edits, with_kept
 from webhook.state import (
     AtOnce,
     Fresh,
@@ -136,9 +136,8 @@ def _before_ejection(
     result = change(file, state(file, None, write.templates), settings, concerns)
     recorded, record = _annotation(records.find(result)), record_of(result)
     live, old = ({**lws, "metadata": _labelled(lws, record.put_on)} for lws in (live, old))
-    before = revert(old, layer(old, record.put_on, record.was), {})
     is_stored = all(is_on(old, _without_edits(overlay)) for overlay in record.overlays)
-    if before.launches or not is_stored or not has_record(result):
+    if not is_stored or not has_record(result):
         return write_state
     return state(merge(live, recorded), merge(old, recorded), write.templates)
 
