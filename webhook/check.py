@@ -108,12 +108,8 @@ def _softened(
         if isinstance(old, Inspected):
             yield from _about_input(old.write, _validated(old, settings))
 
-    return ratcheted(errors, before, text=_without_path, codes=codes)
-
-
-def _without_path(error: FieldError) -> str:
-    """Return the text of an error without its path, since the position of an item may change."""
-    return str(replace(error, path=""))
+    # without the path, since the position of an item may change
+    return ratcheted(errors, before, text=lambda error: str(replace(error, path="")), codes=codes)
 
 
 def _about_templates(write: Write, *, mutated: bool, dry_run: bool) -> Iterator[FieldError]:

@@ -53,6 +53,7 @@ from webhook.overlay.overlay import (
     templates_of,
     with_containers,
     with_group,
+    with_templates,
 )
 from webhook.overlay.patch import Operation, patch
 from webhook.overlay.put import Injection
@@ -135,7 +136,10 @@ def _before_ejection(
         return write_state
     result = change(file, state(file, None, write.templates), settings, concerns)
     recorded, record = _annotation(records.find(result)), record_of(result)
-    live, old = ({**lws, "metadata": _labelled(lws, record.put_on)} for lws in (live, old))
+    live, old = (
+        {**lws, "metadata": {**metadata(lws), "labels": {**labels(record.put_on), **labels(lws)}}}
+        for lws in (live, old)
+    )
     is_stored = all(is_on(old, _without_edits(overlay)) for overlay in record.overlays)
     if not is_stored or not has_record(result):
         return write_state
@@ -152,14 +156,7 @@ def _without_edits(put_on: Overlay) -> Overlay:
     def lasting(container: Object) -> Object:
         return {key: value for key, value in container.items() if key not in _OF_OTHERS}
 
-    templates = templates_of(put_on).items()
-    group = {name: with_containers(template, lasting, INIT) for name, template in templates}
-    return with_group(put_on, {**group_of(put_on), **group}) if group else put_on
-
-
-def _labelled(lws: Object, put_on: Overlay) -> Object:
-    """Return the metadata of an object with the labels of an overlay that it lacks."""
-    return {**metadata(lws), "labels": {**labels(put_on), **labels(lws)}}
+    return with_templates(put_on, lambda _, template: with_containers(template, lasting, INIT))
 
 
 def _is_unproven(live: Object, write_state: Inspected, wanted: Object) -> bool:
@@ -280,9 +277,7 @@ def foreseen_write(
 ) -> tuple[Fresh, Expansion]:
     """Return the write and the overlay of the mutators. An edited leader stays where it is no copy now."""
     wished = wish(write_state, settings, concerns)
-    if write_state.write.reverted.edits is None or wished.decision.splits:
-        return write_state, wished
-    own = write_state.write.with_own_leader()
+    own = write_state.write if wished.decision.splits else write_state.write.with_own_leader()
     if own is write_state.write or own.reading.intent is None:
         return write_state, wished
     write_state = replace(write_state, write=own, intent=own.reading.intent)
@@ -301,18 +296,15 @@ def written(write: Write, wished: Expansion, injection: Injection) -> str:
     if is_stored and (is_plain or not stored.leader):
         text: str = records.find(write.old, write.live)
         return text
-    leader = digest_of_file(_unedited(write, injection)) if is_plain else ""
+    leader = _digest(injection) if is_plain else ""
     return records.write(wished.reduced(injection.put_on), injection.was, write.base, write.refresh, leader)
 
 
-def _unedited(write: Write, injection: Injection) -> Object:
-    """Return the leader's template as it was made, without edits of its init containers by others."""
-    leader = template_of(injection.result, LEADER)
-    if write.is_first or LEADER not in write.reverted.kept:
-        return leader
+def _digest(injection: Injection) -> str:
+    """Return the digest of the leader's template as it was made, without edits of its init containers."""
     injected = template_of(injection.put_on, LEADER)
-    unedited: Object = without_edits(Sides(injected, theirs=leader), injected).theirs
-    return unedited
+    sides = Sides(injected, theirs=template_of(injection.result, LEADER))
+    return digest_of_file(without_edits(sides, injected).theirs)
 
 
 def wish(

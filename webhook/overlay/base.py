@@ -105,7 +105,8 @@ def read_base(value: Any) -> Base | None:
 
 def excess(base: Base) -> str:
     """Return what of a content is over a limit; empty for nothing."""
-    if (used := _size(base)) > LARGEST:
+    content: Object = {"pods": base.pods, "leader": base.leader, "annotations": base.annotations}
+    if (used := len(orjson.dumps(content))) > LARGEST:
         both = (
             "" if base.leader is None else " (the pods of leaders and of workers, which differ, count each)"
         )
@@ -120,9 +121,3 @@ def over(*templates: Object | None) -> str:
     return next(
         (f"{n} {limit.name}, and the limit is {limit.most}" for limit, n in counts if n > limit.most), ""
     )
-
-
-def _size(base: Base) -> int:
-    """Return the bytes of the content as JSON."""
-    content: Object = {"pods": base.pods, "leader": base.leader, "annotations": base.annotations}
-    return len(orjson.dumps(content))

@@ -144,16 +144,13 @@ def _item(field: str, sides: Sides, launches: Launches) -> Any:
     rest = sides.without(keys)
     left = _container(rest, theirs["name"], launches) if field == "containers" else _map("", rest, launches)
     left = left or {}
-    if is_added and (not left or _lost_image(field, left, base)):
+    # a container that was injected as a whole goes with what others added to it
+    has_lost = field == "containers" and "image" in base and "image" not in left
+    if is_added and (not left or has_lost):
         launches.pop(theirs.get("name"), None)
         return None
     whole = keys | left
     return {key: whole[key] for key in theirs if key in whole} | whole
-
-
-def _lost_image(field: str, left: Object, base: Object) -> bool:
-    """Return whether a container was injected as a whole; what others added to it goes with it."""
-    return field == "containers" and "image" in base and "image" not in left
 
 
 def _container(sides: Sides, name: str, launches: Launches) -> Any:

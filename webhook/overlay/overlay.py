@@ -50,6 +50,12 @@ def templates_of(lws: Object) -> Object:
     return {name: group[name] for name in (WORKER, LEADER) if isinstance(group.get(name), dict)}
 
 
+def with_templates(lws: Object, change: Callable[[str, Object], Object]) -> Object:
+    """Return an object, or an overlay, with each of its pod templates changed."""
+    templates = {name: change(name, template) for name, template in templates_of(lws).items()}
+    return with_group(lws, {**group_of(lws), **templates}) if templates else lws
+
+
 def pod_of(template: Object) -> Object:
     """Return the spec of a pod template."""
     return mapping(template.get("spec"))

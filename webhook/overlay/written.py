@@ -56,7 +56,8 @@ def written(live: Object, old: Object) -> Object:
 
     A file that holds the record was exported from the cluster, and shows nothing about its other fields.
     """
-    return _last_applied(live, old) or _applied(live, old)
+    file = _last_applied(live, old) or _applied(live, old)
+    return {} if EXPANSION in annotations(file) else file
 
 
 def is_applied(live: Object, old: Object | None) -> bool:
@@ -81,8 +82,7 @@ def brings_record(live: Object, old: Object) -> bool:
     text = _noted(live)
     if text and text != _noted(old):
         return annotations(mapping(_read(text))).get(EXPANSION) == annotations(live).get(EXPANSION)
-    fields = mapping(_new_apply(live, old).get("fieldsV1"))
-    return EXPANSION in annotations(mapping(_owned(live, fields)))
+    return EXPANSION in annotations(_applied(live, old))
 
 
 def file_of(live: Object, old: Object) -> Object:
@@ -118,9 +118,8 @@ def _common(live: Any, file: Any, field: str = "") -> Any:
 
 
 def _applied(live: Object, old: Object) -> Object:
-    fields = mapping(_new_apply(live, old).get("fieldsV1"))
-    part = mapping(_owned(live, fields)) if fields else {}
-    return {} if EXPANSION in annotations(part) else part
+    """Return the part of the live object that the file of a server-side apply holds."""
+    return mapping(_owned(live, mapping(_new_apply(live, old).get("fieldsV1"))))
 
 
 def _new_apply(live: Object, old: Object) -> Object:

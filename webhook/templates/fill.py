@@ -35,7 +35,7 @@ from intent.lws import LWT
 from intent.merge import merged
 from intent.parallelism import SIZES, Parallelism
 from intent.read import engine_index, pods_of
-from intent.shapes import annotations, labels, listed, mapping, metadata, text
+from intent.shapes import annotations, labels, listed, metadata, text
 from intent.template import Templates
 from intent.tree import COPY, difference, merge, replaced
 from intent.variables import ROLE_PORT, substituted, variables
@@ -50,6 +50,7 @@ from webhook.overlay.overlay import (
     template_of,
     templates_of,
     with_group,
+    with_templates,
     without_containers,
 )
 from webhook.overlay.patch import patch
@@ -130,12 +131,11 @@ def fill(
 
 def _without_lost(parts: Reverted, filled: Object) -> Reverted:
     """Return an author's object without edits of containers that no template gives any more."""
-    templates, edits = templates_of(filled), parts.edits or {}
-    leader = mapping(templates.get(LEADER, templates.get(WORKER)))
-    templates = {**templates, LEADER: merge(leader, edits)}
+    edits, whole = parts.edits or {}, replace(parts, original=filled)
+    templates = {**templates_of(filled), **({LEADER: whole.leader} if whole.leader else {})}
     lost = {name: _imageless(template) for name, template in templates.items()}
     gone = {name: names & lost[name] for name, names in parts.added.items() if name in lost}
-    of_edits = (lost[LEADER] - _own(parts)) & containers_of(edits).keys()
+    of_edits = (lost.get(LEADER, frozenset()) - _own(parts)) & containers_of(edits).keys()
     if not any((*gone.values(), of_edits)):
         return parts
     return replace(
@@ -158,9 +158,7 @@ def _own(parts: Reverted) -> frozenset[str]:
 
 def _without(lws: Object, names: Mapping[str, frozenset[str]]) -> Object:
     """Return an object without these containers, by template."""
-    there = templates_of(lws).items()
-    templates = {name: without_containers(template, names.get(name, ())) for name, template in there}
-    return with_group(lws, {**group_of(lws), **templates}) if templates else lws
+    return with_templates(lws, lambda name, template: without_containers(template, names.get(name, ())))
 
 
 def _put(below: Object, base: Base, order: list[Object]) -> Object:
@@ -198,17 +196,15 @@ def _with_leader(parts: Reverted) -> Reverted:
 def _filled(author: Object, base: Base) -> tuple[Object, tuple[FieldError, ...]]:
     """Return content ⊕ author, with variables replaced, and what is wrong."""
     asked = _asked(author, base)
-    group = group_of(author)
-    is_alone = LEADER not in group and pods_of(author)[1] == 1
+    is_alone = LEADER not in group_of(author) and pods_of(author)[1] == 1
     bases = {WORKER: (base.pods, base.modes), LEADER: base.of_leader}
     errors: list[FieldError] = []
-    templates: Object = {}
-    for field in (WORKER, LEADER):
-        own = group.get(field)
-        if isinstance(own, dict):
-            below, modes = bases[LEADER if is_alone else field]
-            templates[field] = _under(below, own, field, _Context(author, asked, modes, errors))
-    filled = with_group(author, {**group, **templates}) if templates else author
+
+    def under(field: str, own: Object) -> Object:
+        below, modes = bases[LEADER if is_alone else field]
+        return _under(below, own, field, _Context(author, asked, modes, errors))
+
+    filled = with_templates(author, under)
     if asked != annotations(author):
         filled = {**filled, "metadata": {**metadata(filled), "annotations": asked}}
     return filled, tuple(errors)
@@ -280,14 +276,14 @@ def separate(parts: Reverted, before: Layers, file: Object) -> Reverted:
     base = {name: template for name, template in base.items() if name not in parts.exported}
     rest = revert(parts.original, replace(below, base=base, ours=ours), file)
     added = {name: _edited_of_templates(name, names, rest.original, file) for name, names in added.items()}
-    original = without_mounted(rest, below.put_on)
-    group = dict(group_of(original))
-    for name in templates_of(original).keys() & added.keys():
-        group[name] = _without_unedited(group[name], added[name])
+    original = with_templates(
+        without_mounted(rest, below.put_on),
+        lambda name, template: _without_unedited(template, added.get(name, frozenset())),
+    )
     names = {**rest.kept, **parts.kept}
     return replace(
         parts,
-        original=with_group(original, group) if group else original,
+        original=original,
         added=added,
         edits=parts.edits if rest.edits is None else rest.edits,
         kept={name: [*rest.kept.get(name, ()), *parts.kept.get(name, ())] for name in names},
