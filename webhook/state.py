@@ -175,4 +175,4 @@ def _is_ejected(write: Write) -> bool:
     before = write.before
     if before is None or write.has_record or write.stored is NO_RECORD or patch(write.live, write.original):
         return False
-    return bool(patch(write.live, revert(write.live, before.layers.concerns, {}).original))
+    return bool(patch(write.live, revert(write.live, before.layer, {}).original))

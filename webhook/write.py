@@ -40,7 +40,7 @@ from webhook.overlay.patch import patch
 from webhook.overlay.put import Injection, in_order_of, inject
 from webhook.overlay.record import NO_RECORD, Expansion, Record
 from webhook.overlay.revert import (
-    Layers,
+    Layer,
     Reverted,
     is_torn,
     layers,
@@ -68,7 +68,7 @@ class Write:
     old: Object | None
     record: Record
     """The record that the live object was made with; `NO_RECORD` if there is none."""
-    layers: Layers
+    layer: Layer
     """What the write before injected into the object, by this record."""
     reverted: Reverted
     reading: Reading
@@ -159,7 +159,7 @@ class Write:
         before = self.before
         if before is None or bypassed(before.live) or self.again is not None:
             return False
-        if "edited" in before.layers.concerns.origins and not wrote_the_same(before.original, self.original):
+        if "edited" in before.layer.origins and not wrote_the_same(before.original, self.original):
             return False
         return before.record is not NO_RECORD or self.record is NO_RECORD
 
@@ -241,13 +241,13 @@ def _write(
 ) -> Write:
     stamp, old = _stamp(live), before.sent if before else None
     sent, live = live, merge(live, stamp) if stamp else live
-    injected, file, filled, filling = Layers(), Object(), Reverted(live), None
+    injected, file, filled, filling = Layer(), Object(), Reverted(live), None
     if record is not NO_RECORD:
-        injected = before.layers if before and record is before.record else layers(record, live)
-        if before and "written" in injected.concerns.origins and is_on(live, record.put_on):
+        injected = before.layer if before and record is before.record else layers(record, live)
+        if before and "written" in injected.origins and is_on(live, record.put_on):
             injected = layers(record, live)  # an earlier call brought a launch back that a write had removed
         file = {} if old is None else written(live, old)
-        filled = revert(live, injected.concerns, file)
+        filled = revert(live, injected, file)
     reverted = filled
     if record.base is not None or BASE_REFS in annotations(live):
         parts, mine, stored = separate(filled, injected, file), record.base or NO_BASE, None
@@ -282,7 +282,7 @@ def _text_of_record(live: Object, old: Object, stored: Record) -> Any:
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
     is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
     is_pruned = is_ours and (is_unintended or _has_labels(live, stored))
-    is_opted_out = not is_ours and is_torn(live, layers(stored, old).concerns)
+    is_opted_out = not is_ours and is_torn(live, layers(stored, old))
     return records.find(old) if is_applied(live, old) or is_pruned or is_opted_out else None
 
 

@@ -781,3 +781,10 @@ def test_a_forged_base_is_harmless(member: str, value: Any, old: Object | None) 
 
     made = jsonpatch.apply_patch(live, operations(live, state(live, old)))
     check(made, old)
+
+
+def test_a_record_of_workers_that_are_not_there_is_no_fault() -> None:
+    live = copy.deepcopy(put(named(launcher="ray-start")))
+    del live["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+
+    assert "workerTemplate" not in put(live)["spec"]["leaderWorkerTemplate"]

@@ -181,6 +181,8 @@ class Layer:
     """By template, the containers that templates gave as a whole: `ours` has their names, and the edits."""
     made: Object = field(default_factory=dict)
     """The leader's template, if templates made it from the workers', without edits of its own."""
+    below: "Layer | None" = None
+    """What templates added, below what concerns injected."""
 
     @property
     def origins(self) -> frozenset[Origin]:
@@ -191,9 +193,6 @@ class Layer:
     def is_made(self) -> bool:
         """Return whether the leader's template was made from the workers', with edits of its own."""
         return COPY in template_of(self.put_on, LEADER) and LEADER in self.base
-
-
-NO_LAYER: Final = Layer()
 
 
 def layer(stored: Object, put_on: Overlay, was: Overlay, leader: str = "") -> Layer:
@@ -229,22 +228,15 @@ def _replaced(field: str, was: Any, put_on: Any) -> Any:
     return merge(NOTHING, was) if isinstance(was, dict) else was
 
 
-class Layers(NamedTuple):
-    """What the write before injected into an object: concerns, and below them templates."""
-
-    concerns: Layer = NO_LAYER
-    templates: Layer = NO_LAYER
-
-
-def layers(record: Record, stored: Object) -> Layers:
+def layers(record: Record, stored: Object) -> Layer:
     """Return what the write before injected into the stored object, whose record this is."""
     base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was, record.leader)
     if not base.put_on:
-        return Layers(concerns)
-    ours = {WORKER: concerns.ours[WORKER]} if concerns.is_made else concerns.ours
-    templates = layer(with_group(stored, ours), base.put_on, base.was)
-    made = merge(templates.ours[WORKER], template_of(base.put_on, LEADER)) if templates.is_made else NOTHING
-    return Layers(replace(concerns, made=made), replace(templates, made=made))
+        return concerns
+    ours = {name: pod for name, pod in concerns.ours.items() if name == WORKER or not concerns.is_made}
+    below = layer(with_group(stored, ours), base.put_on, base.was)
+    made = merge(below.ours.get(WORKER, NOTHING), template_of(base.put_on, LEADER)) if below.is_made else {}
+    return replace(concerns, made=made, below=replace(below, made=made))
 
 
 # --- the object ------------------------------------------------------------------------------------------

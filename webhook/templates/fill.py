@@ -55,7 +55,7 @@ from webhook.overlay.overlay import (
 )
 from webhook.overlay.patch import patch
 from webhook.overlay.put import in_order_of
-from webhook.overlay.revert import Layers, Reverted, revert, with_edits, without_mounted
+from webhook.overlay.revert import Layer, Reverted, revert, with_edits, without_mounted
 from webhook.templates.content import arguments, content, key_of
 
 UNMATCHED: Final = "FI953"
@@ -265,13 +265,14 @@ def _of_templates(error: FieldError) -> FieldError:
 # --- filling again ------------------------------------------------------------------------------------
 
 
-def separate(parts: Reverted, before: Layers, file: Object) -> Reverted:
+def separate(parts: Reverted, before: Layer, file: Object) -> Reverted:
     """Take out what templates added too; `parts` is the object without what concerns injected."""
-    concerns, below = before
-    if not below.base:
+    below = before.below
+    if below is None:
         return parts
     base, ours, added = below.base, below.ours, below.added
-    if concerns.is_made and LEADER in group_of(parts.original):  # it is made no more, from filled workers
+    is_made = before.is_made and WORKER in base
+    if is_made and LEADER in group_of(parts.original):  # it is made no more, from filled workers
         base, ours, added = ({**by_field, LEADER: by_field[WORKER]} for by_field in (base, ours, added))
     base = {name: template for name, template in base.items() if name not in parts.exported}
     rest = revert(parts.original, replace(below, base=base, ours=ours), file)

@@ -112,9 +112,8 @@ _separate: Final = fill.separate
 def _keeping(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take what templates added out of a leader's template only where they were asked for it."""
 
-    def separated(found: revert.Reverted, before: revert.Layers, file: Object) -> revert.Reverted:
-        concerns = replace(before.concerns, put_on={})
-        return _separate(found, before._replace(concerns=concerns), file)
+    def separated(found: revert.Reverted, before: revert.Layer, file: Object) -> revert.Reverted:
+        return _separate(found, replace(before, put_on={}), file)
 
     monkeypatch.setattr(webhook.write, "separate", separated)
 
