@@ -28,11 +28,6 @@ REVISION_LENGTH: Final = 8
 MOST_SLICES: Final = 100
 
 
-def is_disaggregated_set(value: Object) -> bool:
-    """Return whether an object is a DisaggregatedSet, of any version."""
-    return value.get("kind") == KIND and text(value.get("apiVersion")).startswith(f"{GROUP}/")
-
-
 def leader_worker_sets(obj: Object, revision: str = "") -> tuple[tuple[int, Object], ...]:
     """Return the LeaderWorkerSet of each role, one slice after the other, with the index of the role.
 
