@@ -8,9 +8,9 @@ Each template runs one of these, in a list of arguments or in the script of a sh
 - vLLM's own: `--nnodes`, `--node-rank`, `--master-addr`, `--headless`; `--data-parallel-address` and ranks
 - SGLang's own: `--dist-init-addr`, `--nnodes`, `--node-rank`
 
-A launch is only recognised if every word is, in each pod of the group: ranks, addresses and sizes that are
-not those of LWS, or any other command in the script, leave it as it is. What a launcher of ours writes
-otherwise, such as another port of Ray, is `PodStart.changed`.
+A launch is only recognised if every word is, in the leader, the first worker and the last: ranks, addresses
+and sizes that are not those of LWS, or any other command in the script, leave it as it is. What a launcher of
+ours writes otherwise, such as another port of Ray, is `PodStart.changed`.
 """
 
 import re

@@ -98,7 +98,7 @@ def picked(tree: Tree, *names: str) -> dict[str, Tree]:
 
 
 def put(tree: Tree, path: LeafPath, value: Tree) -> Tree:
-    """Return a tree with another value at a path; parents that are no objects become some."""
+    """Return a tree with another value at a path; parents that are no objects become objects."""
     if not path:
         return value
     step, *below = path
