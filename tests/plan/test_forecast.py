@@ -32,11 +32,7 @@ STARTED: Final[dict[str, tuple[list[Workload], str, set[str]]]] = {
         "4x8",
         {"a/worker-0", "b/worker-0"},
     ),
-    "pods that are bound": (
-        [gang("a", role("worker", 2, 2, whole=1))],
-        "0x8",
-        {"a/worker-0"},
-    ),
+    "pods that are bound": ([gang("a", role("worker", 2, 2, whole=1))], "0x8", {"a/worker-0"}),
     "pods of no gang one by one": (
         [ungrouped("a", role("worker", 1, 3))],
         "2x8",
@@ -91,26 +87,23 @@ def test_a_start_that_leaves_room_for_another_role_starts_that_one_too() -> None
     """Until it is known that one more decode group starts, two may take what the prefill pod needs."""
     service = gang("pd", role("prefill", 1, 2, gpus=1), role("decode", 4, 3, gpus=2))
 
-    assert promised([service], nodes("3x8")) == (
-        {"pd/prefill-0", "pd/prefill-1", "pd/decode-0", "pd/decode-1"},
-        0,
-    )
+    expected = {"pd/prefill-0", "pd/prefill-1", "pd/decode-0", "pd/decode-1"}
+    assert promised([service], nodes("3x8")) == (expected, 0)
 
 
 def test_a_group_has_room_whatever_room_another_role_of_its_service_lacks() -> None:
     """One node is full, and the other one has 7 GPUs left: for prefill pods, but for no decode pod."""
     service = gang("pd", role("prefill", 1, 3, gpus=1), role("decode", 1, 2))
 
-    assert promised([service], nodes("2x8")) == (
-        {"pd/prefill-0", "pd/prefill-1", "pd/prefill-2", "pd/decode-0"},
-        0,
-    )
+    expected = {"pd/prefill-0", "pd/prefill-1", "pd/prefill-2", "pd/decode-0"}
+    assert promised([service], nodes("2x8")) == (expected, 0)
 
 
 def test_pods_of_no_gang_may_take_any_node_first() -> None:
     large, small = ungrouped("a", role("worker")), ungrouped("b", role("worker", pod=pod(4)))
 
     assert promised([large, small], nodes("1x8")) == (set(), 2)
+    assert "a/worker waits: 0 of 1 pods have room; " in forecast([large, small], nodes("1x8")).waiting[0]
     assert promised([gang("g", role("worker")), large], nodes("1x8")) == (set(), 2)
     assert promised([gang("g", role("worker")), large], nodes("2x8")) == ({"g/worker", "a/worker"}, 0)
 
@@ -144,10 +137,8 @@ def test_pods_of_another_size_may_stand_in_the_way() -> None:
 
 def test_a_group_that_depends_on_the_nodes_that_others_take_is_not_promised() -> None:
     """Two nodes are equal to the first service; the second one needs one of them."""
-    first, second = (
-        gang("a", role("worker")),
-        gang("b", role("worker", pod=pod(8, nodeSelector={"pool": "x"}))),
-    )
+    first = gang("a", role("worker"))
+    second = gang("b", role("worker", pod=pod(8, nodeSelector={"pool": "x"})))
 
     assert promised([first, second], nodes("1x8@pool=x,1x8")) == ({"a/worker"}, 1)
 
@@ -204,14 +195,6 @@ def test_what_starts_nothing_is_told_why(
 
     assert plan.waiting == (f"{room}; a pod requests 8 nvidia.com/gpu; {reason}",)
     assert started(plan.steps[-1]) == set()
-
-
-def test_a_pod_that_others_may_keep_from_nodes_has_no_room() -> None:
-    large, small = ungrouped("a", role("worker")), ungrouped("b", role("worker", pod=pod(4)))
-
-    found = forecast([large, small], nodes("1x8")).waiting
-
-    assert found[0].startswith("a/worker waits: 0 of 1 pods have room; ")
 
 
 def test_groups_of_several_services_are_told_apart_by_their_namespaces() -> None:

@@ -94,12 +94,6 @@ def test_refresh_calls_the_mutators_again() -> None:
     assert {"op": "remove", "path": "/metadata/labels"} in operations
 
 
-def test_a_first_annotation_expands() -> None:
-    before = changed(lws(), "metadata.annotations", {})
-
-    assert expand(lws(), before) != []
-
-
 def test_a_record_that_does_not_fit_is_not_written() -> None:
     crowded = changed(lws(), "metadata.annotations.big", "x" * (256 * 1024 - 200))
 

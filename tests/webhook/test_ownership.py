@@ -258,23 +258,6 @@ def test_a_file_with_an_older_record_restarts_nothing_after_an_upgrade() -> None
     assert again["spec"] == stored["spec"]
 
 
-def test_an_image_that_another_webhook_replaces_restarts_nothing_after_an_upgrade() -> None:
-    stored = with_digest(put(with_digest(put(lws(), None, concerns=BEFORE)), None, concerns=BEFORE))
-    sent = {**lws(), "metadata": stored["metadata"]}
-
-    reinvoked = put(with_digest(put(sent, stored)), stored)
-
-    assert reinvoked["spec"] == stored["spec"]
-
-
-def with_digest(live: Object) -> Object:
-    """Replace the tag of the engine's image by a digest, as another webhook does."""
-    whole = copy.deepcopy(live)
-    for engine in engines_of(whole):
-        engine["image"] = engine["image"].partition("@")[0] + "@sha256:" + "0" * 64
-    return whole
-
-
 def test_an_edit_of_the_leader_follows_a_renamed_container() -> None:
     probe = {"httpGet": {"path": "/health", "port": 8000}}
     stored = created(file(container("engine", readinessProbe=probe)))
@@ -390,11 +373,7 @@ def applied_at_once(stored: Object, wanted: Object) -> Object | None:
     return changed(body or {}, fields, stored["metadata"]["managedFields"][0]["time"])
 
 
-ALONE: Final = changed(
-    file(container(args=["org/M"]), **DECODER),
-    "spec.leaderWorkerTemplate.size",
-    1,
-)
+ALONE: Final = changed(file(container(args=["org/M"]), **DECODER), "spec.leaderWorkerTemplate.size", 1)
 
 
 @pytest.mark.parametrize("write", [patched, applied_at_once])
@@ -561,9 +540,7 @@ def without_labels(stored: Object, live: Object) -> Object | None:
     ids=["by hand", "with an exported file", "with one without labels"],
 )
 @pytest.mark.parametrize(
-    "annotations",
-    [{"launcher": "vllm-native"}, {"launcher": "ray-start"}, DECODER, {}],
-    ids=str,
+    "annotations", [{"launcher": "vllm-native"}, {"launcher": "ray-start"}, DECODER, {}], ids=str
 )
 def test_an_ejected_object_comes_back_with_its_file_and_restarts_nothing(
     apply: Any, annotations: dict[str, str], files: tuple[Any, ...]
