@@ -163,10 +163,7 @@ def test_an_argument_that_is_no_text_stays() -> None:
             [service()],
             "spec.baseConfigMapRef: needs the ConfigMap llm/base, which is not in the files (FI965)",
         ),
-        (
-            [base(decodeDeployment="a: [", x="y"), service()],
-            "data.decodeDeployment: is not YAML: ",
-        ),
+        ([base(decodeDeployment="a: [", x="y"), service()], "data.decodeDeployment: is not YAML: "),
         (
             [base(), service(modelArtifacts={"uri": "s3://bucket/x"})],
             "spec.modelArtifacts.uri: must be hf://ORGANIZATION/MODEL or pvc://CLAIM/PATH: llm-d refuses",

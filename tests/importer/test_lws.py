@@ -50,6 +50,7 @@ WORKER: Final = "ray start --address=$(LWS_LEADER_ADDRESS):6379 --block"
 
 SHARED: Final = "--data-parallel-size 16 --data-parallel-size-local 8 --data-parallel-rpc-port 5555"
 RANKS: Final = f"vllm serve m {SHARED} --data-parallel-address $LWS_LEADER_ADDRESS"
+MANY: Final = RANKS.replace("16", "800")
 START: Final = "--data-parallel-start-rank $((LWS_WORKER_INDEX * 8))"
 WAITS: Final = """\
 ray start --head --port=6379 --block &
@@ -127,11 +128,7 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         ["vllm", "serve", *MODEL, "--port", "80"],
         "vllm-native",
     ),
-    "SGLang in one template": (
-        lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG)),
-        SG,
-        "",
-    ),
+    "SGLang in one template": (lws(None, container([*SG, *DIST, *NATIVE], image=SGLANG)), SG, ""),
     "SGLang in a script": (
         lws(
             None,
@@ -149,11 +146,7 @@ RECOGNISED: Final[dict[str, tuple[Object, list[str], str]]] = {
         "vllm-native",
     ),
     "ranks in a hundred pods": (
-        lws(
-            script(RANKS.replace("16", "800")),
-            script(f"{RANKS} {START} --headless".replace("16", "800")),
-            100,
-        ),
+        lws(script(MANY), script(f"{MANY} {START} --headless"), size=100),
         ["vllm", "serve", "m", *SHARED.replace("16", "800").split()],
         "vllm-native",
     ),
@@ -186,10 +179,6 @@ KEPT_SCRIPTS: Final[dict[str, tuple[str, str]]] = {
         f"ray start --head; {SERVE} --port $PORT",
         "neither the script nor the container tells the value of PORT",
     ),
-    "a loop that starts Ray": (
-        f"until ray start --head; do sleep 1; done; {SERVE}",
-        "`until` does more than wait for Ray, or for the leader",
-    ),
     "a condition": (
         f"if nvidia-smi; then echo ok; fi; ray start --head; {SERVE}",
         "`if` is not read: write what each pod runs in its own template",
@@ -221,11 +210,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         "`numactl -N` starts the script: only sh or bash is read, and no login shell",
     ),
     "workers that differ": (
-        lws(
-            None,
-            script(f"{SERVE} {NATIVES} --headless --seed $((LWS_WORKER_INDEX * 2))"),
-            size=3,
-        ),
+        lws(None, script(f"{SERVE} {NATIVES} --headless --seed $((LWS_WORKER_INDEX * 2))"), size=3),
         "the workers do not all start the same",
     ),
     "a rank of all pods": (
@@ -268,10 +253,7 @@ KEPT: Final[dict[str, tuple[Object, str]]] = {
         lws(None, script(f"{RANKS} {START}")),
         "workers serve an API of their own, and no flag such as --data-parallel-hybrid-lb says so",
     ),
-    "no engine": (
-        lws(None, container(["nginx"], image="nginx")),
-        "no engine is known in the containers",
-    ),
+    "no engine": (lws(None, container(["nginx"], image="nginx")), "no engine is known in the containers"),
 }
 
 
@@ -364,11 +346,7 @@ def test_variables_of_a_script_become_those_of_its_container() -> None:
     group = made.objects[0]["spec"]["leaderWorkerTemplate"]
 
     assert [group[key]["spec"]["containers"][0]["env"] for key in ("leaderTemplate", "workerTemplate")] == [
-        [
-            {"name": "B", "value": "c"},
-            {"name": "NCCL_DEBUG", "value": "INFO"},
-            {"name": "A", "value": "b"},
-        ],
+        [{"name": "B", "value": "c"}, {"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "A", "value": "b"}],
         [{"name": "NCCL_DEBUG", "value": "TRACE"}],
     ]
     gone = [line for line in made.lines if line.outcome.kind == "dropped"]
@@ -521,8 +499,5 @@ def test_prefill_and_decode_of_one_name_are_one_service(names: str, service: str
 
 
 def test_a_name_that_only_begins_as_a_role_is_another_service() -> None:
-    assert [each[SERVICE] for each in services("r1-prefill r1-decode r1-decode2")] == [
-        "r1",
-        "r1",
-        "r1-decode2",
-    ]
+    own = [each[SERVICE] for each in services("r1-prefill r1-decode r1-decode2")]
+    assert own == ["r1", "r1", "r1-decode2"]

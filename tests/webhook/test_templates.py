@@ -564,9 +564,7 @@ def test_an_empty_value_of_another_webhook_stays_where_templates_add_the_same() 
     assert pod_spec(put(edited, of_another))["initContainers"] == pod_spec(of_another)["initContainers"]
 
 
-def test_a_release_that_merges_otherwise_or_is_stricter_is_no_change(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_release_that_merges_otherwise_or_is_stricter_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
     other, stricter = ("spec.priorityClassName", "other"), FieldError(POD, None, "", "FI953")
     monkeypatch.setattr(webhook.templates.fill, "merged", lambda *sides: changed(merged(*sides), *other))
     for field, value in ("metadata.annotations.fusioninfer.io/paused", "true"), (STARTUP, "LeaderReady"):

@@ -143,8 +143,7 @@ BROKEN: Final[dict[str, tuple[Change, str]]] = {
     "ScaledToZero": (spec(replicas=0), "scaled to zero: role p"),
     "NotReconciled": (
         both(
-            with_sets(lambda obj: obj["metadata"].update(generation=2)),
-            lambda read: replace(read, pods=()),
+            with_sets(lambda obj: obj["metadata"].update(generation=2)), lambda read: replace(read, pods=())
         ),
         "its status is of generation 1, not 2",
     ),

@@ -210,13 +210,8 @@ def test_ranks_over_several_pods_are_launched_by_vllm_itself() -> None:
 
     assert worker["template"]["metadata"]["annotations"] == {"fusioninfer.io/launcher": "vllm-native"}
     assert "metadata" not in worker["worker"]
-    assert worker["parallelism"] == {
-        "tensor": 1,
-        "data": 16,
-        "dataLocal": 8,
-        "expert": True,
-        "dataRPCPort": 5555,
-    }
+    sizes = {"tensor": 1, "data": 16, "dataLocal": 8, "expert": True, "dataRPCPort": 5555}
+    assert worker["parallelism"] == sizes
     assert worker["multinode"] == {"nodeCount": 2}
     assert engine(obj, "worker")["args"][4:8] == ["--port", "8000", "--api-server-count", "4"]
     assert not [one for one in engine(obj, "worker")["args"] if one.startswith("--data")]

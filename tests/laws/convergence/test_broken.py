@@ -57,10 +57,6 @@ def _has_any_record(write: webhook.write.Write) -> bool:
     return records.find(write.live, write.old) is not None
 
 
-def _all_restored(value: Any, _base: Any) -> Any:
-    return value
-
-
 def _reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read templates for every write, whatever the record has."""
     monkeypatch.setattr(fill, "_kept", _none)
@@ -80,18 +76,14 @@ def _unseparated(found: revert.Reverted, *_around: Any) -> revert.Reverted:
     return revert.Reverted(found.original)
 
 
-def _as_sent(sides: merge3.Sides, _put_on: Object) -> merge3.Sides:
-    return sides
-
-
 def _unedited(
     original: Object, wish: Object, replaceable: Collection[str], _leader: Object | None = None
 ) -> put.Injection:
     return put.inject(original, wish, replaceable)
 
 
-def _unchanged(parts: revert.Reverted, *_filled: Object) -> revert.Reverted:
-    return parts
+def _unchanged(value: Any, *_: Any) -> Any:
+    return value
 
 
 _by_keys: Final = written._owned  # noqa: SLF001 - the rule that is broken
@@ -143,8 +135,8 @@ ENGINES: Final[dict[str, Broken]] = {
     "a volume is removed while mounted": Broken(_with_no_volumes, 61),
     "what the file holds is ignored": Broken(_replaced(webhook.write, "written", _nothing), 19),
     "a removed record reverts": Broken(_reverting, 20, Engine(validate=allow)),
-    "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _all_restored), 223),
-    "an edited init container is its author's": Broken(_replaced(revert, "without_edits", _as_sent), 3),
+    "arguments from a file keep the removed probes": Broken(_replaced(merge3, "_within", _unchanged), 223),
+    "an edited init container is its author's": Broken(_replaced(revert, "without_edits", _unchanged), 3),
     "what was ejected is its author's for good": Broken(
         _replaced(webhook.expand, "_before_ejection", _as_ejected), 118
     ),
