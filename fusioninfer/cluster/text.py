@@ -1,4 +1,4 @@
-"""The words in which the subcommands speak of objects: their names, and KIND/NAME as users write it."""
+"""The words in which subcommands speak of objects: names, KIND/NAME as users write it, and differences."""
 
 from collections.abc import Mapping
 from difflib import unified_diff
