@@ -2,7 +2,7 @@
 
 import html
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, Final
 
@@ -99,15 +99,12 @@ def as_text(plan: Forecast) -> str:
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def aligned(rows: Iterable[Row], numbers: int = 2) -> Iterator[str]:
+def aligned(rows: list[Row], numbers: int = 2) -> Iterator[str]:
     """Align the columns of a table; the first ones are numbers."""
-    rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    pads = [*[str.rjust] * numbers, *[str.ljust] * (len(widths) - numbers)]
     for row in rows:
-        cells = list(zip(row, widths, strict=True))
-        words = [cell.ljust(width) for cell, width in cells[numbers:]]
-        shown = (*(cell.rjust(width) for cell, width in cells[:numbers]), *words)
-        yield "  ".join(shown).rstrip()
+        yield "  ".join(pad(cell, width) for pad, cell, width in zip(pads, row, widths, strict=True)).rstrip()
 
 
 def as_data(plan: Forecast) -> dict[str, Any]:

@@ -177,9 +177,12 @@ def _role(
 
     One of a DisaggregatedSet is required until pods of its revision were bound.
     """
+    spec = mapping(lws.get("spec"))
+    group = mapping(spec.get("leaderWorkerTemplate"))
+    if number(group.get("size"), 1) < 1 or number(spec.get("replicas")) < 0:
+        raise PlanError(f"LeaderWorkerSet {read.name}: `size` is at least 1, and `replicas` at least 0")
     if read.size * max(read.replicas, 1) > MOST_PODS:
         raise PlanError(f"LeaderWorkerSet {read.name}: more than {MOST_PODS} pods are not planned")
-    group = mapping(mapping(lws.get("spec")).get("leaderWorkerTemplate"))
     worker = mapping(group.get("workerTemplate"))
     pods = (mapping(group.get("leaderTemplate")) or worker, worker)[: read.size]
     return RolePods(

@@ -71,8 +71,7 @@ def plan(
     require(composed, selection)
     nodes = Nodes(()) if shapes is not None else cluster.read(of_cluster)
     try:
-        objects = (*composed.objects, *nodes.classes)
-        planned = workloads(objects, nodes.pods, devices=shapes is not None)
+        planned = workloads((*composed.objects, *nodes.classes), nodes.pods, devices=shapes is not None)
         supplies = nodes.supplies if shapes is None else parse_shapes(shapes, accelerators(planned))
     except PlanError as error:
         exit_unreadable(error)

@@ -137,6 +137,17 @@ def test_a_leaderworkerset_of_no_service_is_planned_too() -> None:
     assert (one.title, one.is_gang, one.groups, one.required) == ("llm/w", False, {0: 2}, {0: 2})
 
 
+@pytest.mark.parametrize("fields", [{"size": 0}, {"size": -1}, {"replicas": -1}])
+def test_counts_that_a_leaderworkerset_without_a_service_cannot_have_are_an_error(
+    fields: dict[str, int],
+) -> None:
+    plain = named("w", **fields)
+    del plain["metadata"]["annotations"]
+
+    with pytest.raises(PlanError, match="LeaderWorkerSet w: `size` is at least 1, and `replicas` at least 0"):
+        planned(plain)
+
+
 @pytest.mark.parametrize("fields", [{"replicas": 10**9}, {"replicas": 20_000, "size": 4}])
 def test_too_many_pods_are_an_error_that_names_the_limit(fields: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="more than 20000 pods are not planned"):
