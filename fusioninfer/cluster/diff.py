@@ -34,7 +34,6 @@ from webhook.overlay.written import LAST_APPLIED
 
 RECORDS: Final = SET_BY_CLIENTS | {EXPANSION}
 """Annotations that only record what the other fields have."""
-DELETED: Final = {"deletionTimestamp": "1970-01-01T00:00:00Z"}
 KUBECTL: Final = "kubectl"
 
 
@@ -61,7 +60,7 @@ class Comparison:
         change = cleaned(before), cleaned(after)
         if change[0] != change[1]:
             self.changes.append(change)
-        ended = {**before, "metadata": metadata(before) | DELETED}
+        ended = {**before, "metadata": metadata(before) | {"deletionTimestamp": "1970-01-01T00:00:00Z"}}
         self.live = self.live.storing(after or ended)
 
     async def compare_file(self, obj: Object) -> tuple[str, ...]:
@@ -121,7 +120,8 @@ class Comparison:
             kept = {key: live[key] for key in kind.kept_fields if key in live}
             body = obj | {"spec": kept | obj["spec"]} if kept else obj
             # it removes fields of the controller alone, so no other field manager is tried
-            after = await self._dry_run(apply(kind.path_of(obj), body, dry_run=True), obj)
+            update = apply(kind.path_of(obj), body, dry_run=True)
+            after = await self._dry_run(update if before else file_request(kind, obj, before), obj)
             if after is None:
                 return False
             decided = decide(attempt, after, is_released=False)

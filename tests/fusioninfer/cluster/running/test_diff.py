@@ -177,8 +177,11 @@ async def test_a_new_service_would_create_its_object_and_those_of_the_controller
     assert cluster.writes == []
 
 
-@pytest.mark.usefixtures("cluster")
-async def test_a_new_inferenceservice_creates_its_leaderworkersets(command: Command) -> None:
+async def test_a_new_inferenceservice_creates_its_leaderworkersets_without_the_right_to_patch(
+    cluster: Api, command: Command
+) -> None:
+    cluster.fault = refusing("PATCH", LWS.path_of(service(name="r1-prefill")))
+
     found = await changes(command, inference_service())
 
     assert found["LeaderWorkerSet", "r1-prefill"] == "create"
