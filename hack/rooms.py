@@ -19,7 +19,7 @@ class Room(NamedTuple):
 
 
 ROOMS: Final[Mapping[str, Room]] = {
-    "webhook": Room(("webhook",), 10_457, 8_100),
+    "webhook": Room(("webhook",), 10_460, 8_100),
     "intent": Room(("intent",), 8_698, 9_100),
     "catalog": Room(("catalog",), 1_865, 2_300),
     "controller": Room(("sync", "kube", "certs"), 9_242, 8_100),

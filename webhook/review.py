@@ -12,10 +12,9 @@ logs as `<name of the webhook>/record` and `<name of the webhook>/findings`.
 import re
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 import orjson
@@ -201,7 +200,7 @@ def mutate(body: bytes, settings: Settings = DEFAULTS, templates: Templates | No
     """
     request = read(body)
     live, old = request.live, request.old
-    with _refusing():
+    try:
         if live is None or at_once(live, old):
             return _unchanged(request)
         if templates is None and BASE_REFS in annotations(live):
@@ -214,6 +213,8 @@ def mutate(body: bytes, settings: Settings = DEFAULTS, templates: Templates | No
         response = {"allowed": True, "patchType": "JSONPatch", "patch": patch}
         response |= {"auditAnnotations": _audit(changes)}
         return AdmissionAnswer(_answer(request.uid, response), "patched")
+    except _TOO_LARGE as error:
+        _refuse(error)
 
 
 def _unchanged(request: AdmissionRequest) -> AdmissionAnswer:
@@ -227,7 +228,7 @@ def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
         Malformed: the body is not an AdmissionReview.
     """
     request = read(body)
-    with _refusing():
+    try:
         live, old = opened(request)
         of_kind = CHECKS.get(text(live.get("kind")), partial(check, dry_run=request.dry_run))
         findings = [] if request.live is None else of_kind(live, old, settings)
@@ -243,22 +244,24 @@ def validate(body: bytes, settings: Settings = DEFAULTS) -> AdmissionAnswer:
             codes = ",".join(sorted({finding.code for finding in findings}))
             response["auditAnnotations"] = {"findings": cut(codes, AUDIT_LENGTH)}
         return AdmissionAnswer(_answer(request.uid, response), "denied" if errors else "allowed")
+    except _TOO_LARGE as error:
+        _refuse(error)
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Raise `Malformed` for objects that are nested too deep, or have integers over 64 bits.
+_TOO_LARGE: Final = (RecursionError, orjson.JSONEncodeError)
+"""What is raised for objects that are nested too deep, or have integers over 64 bits.
 
-    orjson writes 254 levels, and Python allows a thousand nested calls.
-    """
-    try:
-        yield
-    except (RecursionError, orjson.JSONEncodeError) as error:
-        if isinstance(error, RecursionError) or "Recursion" in str(error):
-            raise Malformed("nested too deep") from error
-        if "64-bit" in str(error):
-            raise Malformed("a whole number has more than 64 bits") from error
-        raise
+orjson writes 254 levels, and Python allows a thousand nested calls.
+"""
+
+
+def _refuse(error: Exception) -> NoReturn:
+    """Raise `Malformed` for an error of an object that is too large, else the error."""
+    if isinstance(error, RecursionError) or "Recursion" in str(error):
+        raise Malformed("nested too deep") from error
+    if "64-bit" in str(error):
+        raise Malformed("a whole number has more than 64 bits") from error
+    raise error
 
 
 def _audit(operations: Iterable[Operation]) -> dict[str, str]:
