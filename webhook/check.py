@@ -38,8 +38,8 @@ from webhook.state import (
     Settled,
     Unreadable,
     Withdrawn,
-    at_once,
     inspect,
+    state,
 )
 from webhook.templates.content import bypassed
 from webhook.validate import CONSEQUENCES, OF_AUTHORS, UNFILLED, UNSET, VALIDATORS
@@ -62,7 +62,7 @@ def check(  # noqa: PLR0913 - what a request consists of
     leaves the input unchanged, errors become warnings: a stricter release does not block old objects. On a
     dry run a template that cannot be read is a warning, since it may be applied together with the object.
     """
-    write_state = at_once(live, old) or inspect(live, old, templates)
+    write_state = state(live, old, templates)
     match write_state:
         case NotOurs():
             return [_EJECTED] if write_state.is_ejected else []

@@ -43,7 +43,7 @@ from webhook.overlay.revert import (
     Layer,
     Reverted,
     is_torn,
-    layers,
+    layer_of,
     revert,
     with_edits,
     with_kept,
@@ -243,9 +243,9 @@ def _write(
     sent, live = live, merge(live, stamp) if stamp else live
     injected, file, filled, filling = Layer(), Object(), Reverted(live), None
     if record is not NO_RECORD:
-        injected = before.layer if before and record is before.record else layers(record, live)
+        injected = before.layer if before and record is before.record else layer_of(record, live)
         if before and "written" in injected.origins and is_on(live, record.put_on):
-            injected = layers(record, live)  # an earlier call brought a launch back that a write had removed
+            injected = layer_of(record, live)  # an earlier call brought back a launch that a write removed
         file = {} if old is None else written(live, old)
         filled = revert(live, injected, file)
     reverted = filled
@@ -282,7 +282,7 @@ def _text_of_record(live: Object, old: Object, stored: Record) -> Any:
     is_ours = any(key.startswith(PREFIX) for key in annotations(live))
     is_unintended = same(scaled_spec(live), scaled_spec(old)) or is_applied_after_export(live, old)
     is_pruned = is_ours and (is_unintended or _has_labels(live, stored))
-    is_opted_out = not is_ours and is_torn(live, layers(stored, old))
+    is_opted_out = not is_ours and is_torn(live, layer_of(stored, old))
     return records.find(old) if is_applied(live, old) or is_pruned or is_opted_out else None
 
 

@@ -33,7 +33,7 @@ def function(code: CodeType) -> str:
     ("answer", "body", "functions", "modules"),
     [
         (review.mutate, orjson.dumps(review_of(FILE)), 134, 32),
-        (review.validate, orjson.dumps(review_of(put(FILE))), 216, 43),
+        (review.validate, orjson.dumps(review_of(put(FILE))), 217, 43),
     ],
     ids=["mutate", "validate"],
 )

@@ -228,7 +228,7 @@ def _replaced(field: str, was: Any, put_on: Any) -> Any:
     return merge(NOTHING, was) if isinstance(was, dict) else was
 
 
-def layers(record: Record, stored: Object) -> Layer:
+def layer_of(record: Record, stored: Object) -> Layer:
     """Return what the write before injected into the stored object, whose record this is."""
     base, concerns = record.base or NO_BASE, layer(stored, record.put_on, record.was, record.leader)
     if not base.put_on:
